@@ -1,4 +1,4 @@
-"""For every test: what it starts it must end, and which models it gets."""
+"""For every test: it must stop what it starts; and which models it gets."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from hypothesis import HealthCheck, settings
 from tests.support.marks import left_out, marks_of_all
 from tests.support.real_models import real_model
 
-os.environ["TZ"] = "UTC"  # sessions have their names by the clock of the machine
+os.environ["TZ"] = "UTC"  # session names follow the machine's clock
 time.tzset()
 
 _PATIENT: dict[str, Any] = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
-"""How long an example takes says more about what else the machine does than about us."""
+"""An example's duration says more about the machine's other load than about our code."""
 settings.register_profile("usual", settings(), **_PATIENT)
 settings.register_profile("quick", settings(), max_examples=15, **_PATIENT)
 """For `make check`: `make test` tries 100 examples, or as many as the test says."""
@@ -36,19 +36,19 @@ GRACE_S = 5.0
 FINAL_MODEL = "STARK_TRANSLATE__TRANSLATE__FINAL__MODEL"
 
 FAST_S = 0.3
-"""A test that takes more of the processor has the mark `slow`."""
+"""A test that needs more processor time has the mark `slow`."""
 MARKS = {"slow", "browser", "sound", "train"}
 """What `make check` leaves out."""
 WHOLE = "tests/contract/"
-"""Here a test looks at every file there is, and runs before every commit all the same."""
+"""Tests here read every file, and still run before every commit."""
 
 BROWSER = Path(__file__).parent / "browser"
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Leave unread what `-m` leaves out as a whole: torch and playwright take seconds to load.
+    """Do not load modules that `-m` excludes as a whole: torch and playwright take seconds to load.
 
-    tests/contract/test_marks.py sees to it that such a module has no other test.
+    tests/contract/test_marks.py ensures that such a module has no other test.
     """
     unwanted = left_out(config.option.markexpr)
     if "browser" in unwanted and collection_path == BROWSER:
@@ -60,7 +60,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Iterator[None]:
-    """Keep the garbage collector from going through what stays: modules and thousands of tests."""
+    """Keep the garbage collector off objects that stay: modules and thousands of tests."""
     gc.disable()
     try:
         return (yield)
@@ -71,7 +71,7 @@ def pytest_collection() -> Iterator[None]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
-    """Note how much of the processor a test takes, programs that it runs included."""
+    """Record the processor time of a test, including the programs that it runs."""
     before_s = sum(os.times()[:4])
     try:
         yield
@@ -80,7 +80,7 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Name the tests that `make check` should not run; that fails nothing: machines may be slow."""
+    """List the tests too slow for `make check`; this fails nothing, as machines may be slow."""
     took_s = {
         report.nodeid: dict(report.user_properties).get("cpu_s", 0.0)
         for report in terminalreporter.getreports("passed")
@@ -111,13 +111,13 @@ def _no_leaked_thread() -> Iterator[None]:
 
 @pytest.fixture
 def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Run in an empty folder, where no config.toml lies about."""
+    """Run in an empty folder, without a config.toml."""
     monkeypatch.chdir(tmp_path)
 
 
 @pytest.fixture(scope="session", autouse=True)
 def _no_models_of_the_user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Keep what the user has pulled away from the tests: "auto" is the starter in them."""
+    """Hide the user's pulled models from the tests: "auto" is the starter in them."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_DATA_HOME", str(tmp_path_factory.mktemp("data")))
         yield
@@ -125,7 +125,7 @@ def _no_models_of_the_user(tmp_path_factory: pytest.TempPathFactory) -> Iterator
 
 @pytest.fixture(scope="session", autouse=True)
 def _a_small_final_translator() -> Iterator[None]:
-    """Use the tiny one: the starter's has twenty times the weights and shows nothing else of us."""
+    """Use the tiny one: the starter's has 20 times the weights and tests no more of our code."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(FINAL_MODEL, "tiny")
         yield
@@ -133,15 +133,15 @@ def _a_small_final_translator() -> Iterator[None]:
 
 @pytest.fixture
 def own_final_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the settings name the final translator: the environment would win over the file."""
+    """Let the settings name the final translator: the environment would override the file."""
     monkeypatch.delenv(FINAL_MODEL)
 
 
 @pytest.fixture(scope="session", autouse=True)
 def _no_waits_for_the_disk(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Have files written at once where slow tests are left out; `make test` waits for the disk.
+    """Skip `fsync` where slow tests are excluded; `make test` waits for the disk.
 
-    No test cuts the power, and until then nobody can tell the difference.
+    Only a power cut would show the difference, and no test cuts the power.
     """
     with pytest.MonkeyPatch.context() as patch:
         if "slow" in left_out(request.config.option.markexpr):

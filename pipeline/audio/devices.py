@@ -1,9 +1,9 @@
 """Call PortAudio with a time limit; list recording devices, choose one by name, meter its level.
 
-PortAudio is not thread-safe, and any of its calls, its exit handler too, may wait for ever for a
-sound server that has stopped answering. So every call goes through `call`: one at a time, on a
-thread of its own. It lists devices only when it is initialised: so it is initialised again for
-every list, and a microphone that was plugged in later is found.
+PortAudio is not thread-safe, and any call, also its exit handler, may block forever if the sound
+server hangs. So every call goes through `call`: one at a time, each on its own thread. PortAudio
+finds devices only at its initialisation. So it is initialised again for every list, to find
+microphones plugged in later.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ _METER_BLOCKS = 4
 _TURN = threading.Lock()
 
 live: set[Any] = set()
-"""The open streams, which a new initialisation of PortAudio would end. Used only inside `call`."""
+"""The open streams; a new initialisation of PortAudio would end them. Used only inside `call`."""
 
 
 def call(action: Callable[[Any], T], *, doing: str, timeout_s: float = 5.0) -> T:
-    """Return `action(sounddevice)`, run on a thread of its own.
+    """Return `action(sounddevice)`, run on its own thread.
 
-    `doing` begins the message when it fails. Raises AudioError: audio-no-portaudio,
-    audio-device-failed, and audio-stuck when it takes longer than `timeout_s` or when an earlier
-    call is still waiting; nothing but the end of the process, or the sound server, ends that.
+    `doing` begins the error message. Raises AudioError: audio-no-portaudio, audio-device-failed,
+    and audio-stuck if the call takes longer than `timeout_s` or an earlier call still blocks. Only
+    the sound server or the end of the process can end a blocked call.
     """
     give_up_s = time.monotonic() + timeout_s
-    if not _TURN.acquire(timeout=timeout_s):  # an earlier call still waits, perhaps for ever
+    if not _TURN.acquire(timeout=timeout_s):  # an earlier call still blocks, perhaps forever
         raise _stuck(doing)
     done: Future[T] = Future()
 
@@ -56,8 +56,8 @@ def call(action: Callable[[Any], T], *, doing: str, timeout_s: float = 5.0) -> T
         except BaseException as error:  # noqa: BLE001 - it goes to the caller
             done.set_exception(error)
         finally:
-            # By this thread and not by the caller: a call that is stuck keeps the turn, and no
-            # other one enters PortAudio beside it.
+            # Released by this thread, not by the caller: a blocked call keeps the lock, so that no
+            # other call enters PortAudio meanwhile.
             _TURN.release()
 
     thread = Thread(run, "portaudio")
@@ -67,7 +67,7 @@ def call(action: Callable[[Any], T], *, doing: str, timeout_s: float = 5.0) -> T
         _TURN.release()
         raise
     thread.join(max(0.0, give_up_s - time.monotonic()))
-    # The thread is left behind; its result, if one comes, is read by nobody.
+    # The thread is abandoned; its result, if any, is ignored.
     if not done.done():
         _leave_portaudio_open_at_exit()
         raise _stuck(doing)
@@ -87,10 +87,10 @@ def _sounddevice(doing: str) -> Any:
 
 
 def _leave_portaudio_open_at_exit() -> None:
-    # Not by an import: the call that is stuck may be the one that imports.
+    # No import here: the blocked call may be importing the module.
     handler = getattr(sys.modules.get("sounddevice"), "_exit_handler", None)
     if handler is not None:
-        atexit.unregister(handler)  # it would wait as well
+        atexit.unregister(handler)  # it would block as well
 
 
 def _stuck(doing: str) -> AudioError:
@@ -111,7 +111,7 @@ class Device:
     default_rate: int
     is_default: bool
     index: int
-    """PortAudio's number of it, valid only until the list is renewed."""
+    """PortAudio's device number, valid only until the next list."""
 
     @property
     def is_virtual(self) -> bool:
@@ -120,7 +120,7 @@ class Device:
 
 
 def devices() -> tuple[Device, ...]:
-    """Return the recording devices present at this moment.
+    """Return the recording devices that are present now.
 
     Raises AudioError: audio-no-portaudio, audio-stuck, audio-device-failed.
     """
@@ -130,19 +130,19 @@ def devices() -> tuple[Device, ...]:
 def choose(found: Sequence[Device], wanted: str) -> Device:
     """Return the device named `wanted`; "" is the system's default. Case does not matter.
 
-    A whole name wins over a part of one, and the host API may be added: `usb mixer, alsa`.
+    A full name wins over a part of a name. The host API may be added: `usb mixer, alsa`.
     Raises AudioError: audio-device-missing, audio-device-ambiguous, both with the candidates.
     """
-    # Not by name: "" is a part of every name, and would be ambiguous.
+    # Not by name: "" is part of every name and would be ambiguous.
     if not wanted:
         default = next((device for device in found if device.is_default), None)
         if default is None:
             raise _missing("There is no default recording device.", found)
         return default
     word = wanted.casefold()
-    # Windows lists a microphone once for each host API, so a name alone may fit several.
+    # Windows lists a microphone once per host API, so a name alone may match several.
     named = [(device.name.casefold(), _full_name(device).casefold()) for device in found]
-    # Whole names first, else "USB Audio" could not be chosen beside "USB Audio 2".
+    # Full names first, else "USB Audio" could not be chosen if there is "USB Audio 2".
     exact = [d for d, names in zip(found, named, strict=True) if word in names]
     candidates = exact or [d for d, names in zip(found, named, strict=True) if word in names[1]]
     if not candidates:
@@ -159,7 +159,7 @@ def choose(found: Sequence[Device], wanted: str) -> Device:
 def meter(source: AudioSource) -> Iterator[Level]:
     """Open `source` and yield its level about eight times a second, until it ends or is closed.
 
-    Raises what the source raises. Closes it in the end.
+    Raises what the source raises. Closes the source at the end.
     """
     source.open()
     try:
@@ -171,20 +171,20 @@ def meter(source: AudioSource) -> Iterator[Level]:
                 held.clear()
                 yield measure(pcm, speaking=False)
     finally:
-        # Also when its reader leaves early: a generator that is dropped comes by here.
+        # Also if the reader stops early: closing a generator runs its `finally`.
         source.close()
 
 
 def scan(sounddevice: Any) -> tuple[Device, ...]:
     """Initialise PortAudio again and return its devices. Only inside `call`."""
-    # An open stream would end with it: while one is live the list stays that of before.
+    # Initialising ends open streams: while one is live, the old list stays.
     if not live:
-        # The only way to find new devices. After a failed attempt it is not initialised.
+        # The only way to find new devices. After a failed attempt PortAudio is not initialised.
         if sounddevice._initialized:  # noqa: SLF001
             sounddevice._terminate()  # noqa: SLF001
         sounddevice._initialize()  # noqa: SLF001
     apis = sounddevice.query_hostapis()
-    # Without any sound system there is no host API, and no default to ask for.
+    # Without a sound system there is no host API and no default device.
     default = apis[sounddevice.default.hostapi]["default_input_device"] if apis else -1
     return tuple(
         Device(

@@ -1,7 +1,7 @@
-"""An audio file as a source: whatever libsndfile reads (wav, flac, ogg, mp3 and more), and the
-sound of what FFmpeg does (mp4, m4a, mov, webm and more).
+"""An audio file as a source: the formats of libsndfile (wav, flac, ogg, mp3 and more), and the
+audio track of FFmpeg's formats (mp4, m4a, mov, webm and more).
 
-The file is read in pieces and never held in memory as a whole.
+The file is read in pieces and is never in memory as a whole.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ from pipeline.core.limited import Limits, call
 from pipeline.core.types import SAMPLE_RATE, AudioBlock, Pcm
 
 _FORMATS = "mov,mp4,m4a,3gp,matroska,webm,asf,avi,aac,mpegts,flv,caf"
-"""Containers that hold their sound themselves: a playlist would have FFmpeg open other files."""
+"""Containers that include their audio. Playlists are left out: FFmpeg would open other files."""
 log = structlog.get_logger()
 _READ_FRAMES = 4096
 _FULL = 2**15 - 1
 _LOWEST_HZ, _HIGHEST_HZ = 4_000, 768_000
-"""Outside of it the header is damaged: at 1 Hz, 32 kB would become hours and gigabytes."""
+"""Outside this range the header is damaged: at 1 Hz, 32 kB would become hours and gigabytes."""
 _LIMITS = Limits(seconds=20, memory_bytes=2 << 30)
 _MEDIA = (".mp4", ".m4a", ".mov", ".webm", ".mkv", ".aac", ".wma", ".avi", ".3gp", ".ts")
 _ADDRESS = re.compile(r"https?:/", re.IGNORECASE)
 _WHERE = "the name behind --input, or audio.input in config.toml"
 _TOLD_S, _TOLD_TIMES = 600.0, 100
-"""The place in a file is logged every ten minutes of it, a hundred times at most."""
+"""The position in a file is logged every ten minutes of audio, at most a hundred times."""
 
 
 class MediaError(Exception):
-    """The file is none of these, has no sound, or is damaged."""
+    """The file has another format, has no audio, or is damaged."""
 
 
 def _sound(container: Any) -> Any:
@@ -54,7 +54,7 @@ def _sound(container: Any) -> Any:
 
 
 class MediaFile:
-    """The first audio track of a file, read in pieces as soundfile's SoundFile is."""
+    """The first audio track of a file, read in pieces like soundfile's SoundFile."""
 
     _rest: NDArray[np.float32]
     _pieces: Iterator[NDArray[np.float32]]
@@ -64,12 +64,12 @@ class MediaFile:
         import av  # noqa: PLC0415 - seldom needed
 
         self._failures = (av.FFmpegError, ValueError, EOFError)
-        # A file that is open already: a name could be an address for FFmpeg.
+        # FFmpeg gets an open file: it could take a name for an address.
         self._raw = path.open("rb")
         self._container: Any = None
         try:
             options = {"format_whitelist": _FORMATS}
-            # PyAV raises for titles in another encoding, and nobody asks for titles here.
+            # PyAV raises for titles in another encoding, and titles are not used here.
             self._container = av.open(self._raw, options=options, metadata_errors="ignore")
             self._track = _sound(self._container)
             self.samplerate = int(self._track.rate)
@@ -81,7 +81,7 @@ class MediaFile:
             self.close()
             raise
         self.frames = round(self._length_s() * self.samplerate)
-        """As the file says; it may be wrong by a little."""
+        """As the file says; it may be slightly wrong."""
         self._start()
 
     def read(self, frames: int, **_: Any) -> NDArray[np.float32]:
@@ -89,7 +89,7 @@ class MediaFile:
         try:
             while len(self._rest) < frames:
                 self._rest = np.concatenate((self._rest, next(self._pieces)))
-        # The last piece may be shorter; after it nothing is left, which is how soundfile ends.
+        # The last piece may be shorter. The next read is empty, as in soundfile.
         except StopIteration:
             pass
         except self._failures as error:
@@ -99,25 +99,25 @@ class MediaFile:
 
     def seek(self, _: int) -> None:
         """Go back to the beginning."""
-        # soundfile's `seek` takes a place; here only the beginning is ever asked for.
+        # soundfile's `seek` takes a position; here it is always the beginning.
         self._container.seek(0)
         self._start()
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         if self._container is not None:
             self._container.close()
         self._raw.close()
 
     def _start(self) -> None:
         self._rest = np.zeros((0, self.channels), np.float32)
-        # A generator that has ended stays ended, so each round needs one of its own.
+        # A generator cannot restart, so each round needs a new one.
         self._pieces = self._decoded()
 
     def _decoded(self) -> Iterator[NDArray[np.float32]]:
         import av  # noqa: PLC0415
 
-        # To packed floats only: rate and channels are for `BlockResampler`, as with any file.
+        # Convert to packed floats only: `BlockResampler` converts rate and channels of any file.
         plain = av.AudioResampler("flt", self._track.layout, self.samplerate)
         for frame in self._container.decode(self._track):
             for each in plain.resample(frame):
@@ -132,10 +132,10 @@ class MediaFile:
 
 
 class AudioFile:
-    """Plays a file as if it were spoken now (`realtime`) or as fast as it is taken (`fast`).
+    """Plays a file at the pace of speech (`realtime`) or as fast as blocks are read (`fast`).
 
-    `channel` 1 is the first, 0 the mean of all. With `loop` the file begins again at its end,
-    without a seam, and `start_sample` goes on.
+    `channel` 1 is the first, 0 the mean of all. With `loop` the file restarts at its end without
+    a gap, and `start_sample` continues.
     """
 
     def __init__(
@@ -167,13 +167,13 @@ class AudioFile:
 
     @property
     def bad_samples(self) -> int:
-        """Samples so far that were not finite numbers and were played as silence."""
+        """Samples so far that were not finite and were played as silence."""
         return self._cutter.bad_samples
 
     def check(self) -> None:
-        """Open it and read its beginning in a process of its own. Raises what `open` raises.
+        """Open the file and read its beginning in a separate process. Raises as `open` does.
 
-        libsndfile and FFmpeg are large: what crashes them is refused before a service begins.
+        libsndfile and FFmpeg may crash: such a file is refused before a service begins.
         """
 
         def failed(what: str) -> AudioError:
@@ -187,8 +187,8 @@ class AudioFile:
         Raises AudioError: audio-missing, audio-empty, audio-unreadable, audio-channel.
         """
         file = self._open()
-        # soundfile seeks after every read of a seekable file, and a seek in an mp3 loses the frames
-        # that the next one is decoded from: quieter and crackling. Here nothing needs it.
+        # soundfile seeks after every read of a seekable file. In an mp3 a seek loses the frames
+        # that the next frame depends on: it is quieter and crackles. Nothing here needs to seek.
         file.seekable = lambda: False
         self._closed.clear()
         self._file = file
@@ -199,15 +199,14 @@ class AudioFile:
     def blocks(self) -> Iterator[AudioBlock]:
         """Yield the file's blocks, the last one filled up with zeros.
 
-        At `realtime` a block's `arrived_s` is its place on the clock that began with the first
-        call, also when the reader is late. Raises AudioError (audio-unreadable) for a file that
-        is damaged later.
+        At `realtime` a block's `arrived_s` is its due time since the first read, even if the
+        reader is late. Raises AudioError (audio-unreadable) if the file is damaged further on.
         """
-        # Here and not in `open`: a generator begins at its first block, when somebody reads.
+        # Here and not in `open`: a generator runs from its first read on.
         began_s, told_s = time.monotonic(), 0.0
         for block in self._all_blocks():
             at_s = block.start_sample / SAMPLE_RATE
-            # A loop is on the way to no end.
+            # A loop has no end to report progress to.
             if not self._loop and at_s >= told_s + max(_TOLD_S, self._length_s / _TOLD_TIMES):
                 told_s = at_s
                 log.info("played", at=clock(at_s), of=clock(self._length_s))
@@ -216,7 +215,7 @@ class AudioFile:
                     return
                 yield replace(block, arrived_s=time.monotonic())
                 continue
-            # Counted from the beginning, not from the previous block, so that errors do not add up.
+            # Counted from the beginning, not from the last block, so that errors do not add up.
             due_s = began_s + (block.start_sample + len(block.pcm)) / SAMPLE_RATE
             if self._closed.wait(max(0.0, due_s - time.monotonic())):
                 return
@@ -224,7 +223,7 @@ class AudioFile:
 
     def close(self) -> None:
         """End `blocks` at once, from any thread."""
-        # First the flag, which ends a wait at once; the lock has to wait for a read under way.
+        # The flag first: it ends a wait at once, while the lock waits for a running read.
         self._closed.set()
         with self._lock:
             if self._file is not None:
@@ -235,7 +234,7 @@ class AudioFile:
 
         self._look()
         try:
-            # libsndfile first: FFmpeg is large, and is loaded only for what libsndfile refuses.
+            # libsndfile first: FFmpeg is large, and is loaded only if libsndfile refuses the file.
             file = soundfile.SoundFile(self._path)
         except soundfile.SoundFileError as error:
             file = self._media(getattr(error, "error_string", str(error)))
@@ -247,7 +246,7 @@ class AudioFile:
 
     def _wrong(self, file: Any) -> AudioError | None:
         """Return why an open file cannot be played, None if it can."""
-        # libsndfile opens a file that has a header and no sound.
+        # libsndfile opens a file that has a header and no audio.
         if file.frames == 0:
             return self._empty()
         if not _LOWEST_HZ <= file.samplerate <= _HIGHEST_HZ:
@@ -258,7 +257,7 @@ class AudioFile:
     def _look(self) -> None:
         """Check the path first: libsndfile calls all of these "format not recognised"."""
         try:
-            # Before it is opened: to open a pipe that nobody writes to would wait for ever.
+            # Before opening: opening a pipe that has no writer waits forever.
             if self._path.exists() and not self._path.is_file():
                 raise self._unreadable("not a file")
             with self._path.open("rb") as raw:
@@ -274,12 +273,12 @@ class AudioFile:
             raise self._unreadable(error.strerror or "cannot be opened") from None
 
     def _media(self, refused: str) -> MediaFile:
-        """Open what libsndfile has refused with these words. Raises AudioError."""
+        """Open a file that libsndfile has refused with this error. Raises AudioError."""
         try:
             return MediaFile(self._path)
         except MediaError as error:
-            # Of what is no video by its name FFmpeg's complaint would only lead astray.
-            # Cameras and phones write their endings in capitals: IMG_0001.MOV.
+            # If the name is not a video's, FFmpeg's error would only mislead.
+            # Cameras and phones write suffixes in capitals: IMG_0001.MOV.
             is_media = self._path.suffix.lower() in _MEDIA
             reason = f"{refused.rstrip('.')}; as a video or m4a: {error}"
             raise self._unreadable(reason if is_media else refused) from None
@@ -293,14 +292,14 @@ class AudioFile:
         """Return the next frames, shape (n, channels); n is 0 at the end and after `close`."""
         import soundfile  # noqa: PLC0415
 
-        # `close` may come from another thread, and must not free the file in the middle of a read.
+        # `close` may run in another thread and must not free the file during a read.
         with self._lock:
             if self._closed.is_set():
                 return np.zeros((0, 1), np.float32)
             try:
                 frames = self._file.read(_READ_FRAMES, dtype="float32", always_2d=True)
                 if not len(frames) and self._loop:
-                    # Read again at once: nothing read would be the end.
+                    # Read again at once: an empty read would mean the end.
                     self._file.seek(0)
                     frames = self._file.read(_READ_FRAMES, dtype="float32", always_2d=True)
             except (soundfile.SoundFileError, MediaError) as error:
@@ -326,7 +325,7 @@ class AudioFile:
 
 
 def fast_blocks(path: Path | str, *, channel: int = 0) -> Iterator[AudioBlock]:
-    """Yield the blocks of a file as fast as they are taken. Raises AudioError."""
+    """Yield the blocks of a file as fast as they are read. Raises AudioError."""
     file = AudioFile(path, channel=channel, pace="fast")
     file.open()
     try:
@@ -346,17 +345,17 @@ def _try(path: Path, channel: int) -> None:
 
 
 def write_flac(path: Path, pcm: Pcm) -> None:
-    """Write samples in one piece: the file is there whole or not at all. Raises OSError."""
-    import soundfile  # noqa: PLC0415 - a second, for those who keep sound only
+    """Write a file atomically: it is there whole or not at all. Raises OSError."""
+    import soundfile  # noqa: PLC0415 - takes a second, needed only to keep audio
 
-    # Beside it: only within one disk is a file put in place in one step.
+    # In the same folder: a rename is atomic only within one disk.
     temporary = path.with_name(f"{path.name}.tmp")
     try:
         soundfile.write(temporary, pcm, SAMPLE_RATE, format="FLAC", subtype="PCM_16")
         temporary.replace(path)
     except soundfile.SoundFileError as error:
         temporary.unlink(missing_ok=True)
-        # libsndfile's error is no OSError, and callers handle a full disk in one way only.
+        # libsndfile's error is no OSError, but callers handle a full disk as an OSError.
         raise OSError(0, str(error), str(path)) from None
     except OSError:
         temporary.unlink(missing_ok=True)
@@ -364,8 +363,8 @@ def write_flac(path: Path, pcm: Pcm) -> None:
 
 
 def wav(pcm: Pcm) -> bytes:
-    """Return samples, shape (n,), -1 to 1, as a WAV file of 16 bits, mono, 16 kHz."""
-    # nan has no value in 16 bits: any could come out.
+    """Return samples, shape (n,), -1 to 1, as a 16-bit mono WAV file at 16 kHz."""
+    # nan has no 16-bit value: the result would be arbitrary.
     samples = np.clip(np.nan_to_num(pcm) * _FULL, -_FULL, _FULL).astype("<i2")
     with io.BytesIO() as file:
         with wave.open(file, "wb") as writer:

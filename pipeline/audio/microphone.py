@@ -1,8 +1,8 @@
 """A sound card, mixer or microphone as a source, through PortAudio.
 
-PortAudio's thread only copies frames into the capture queue; all other work is done in the thread
-that reads `blocks`. A device that goes away often raises nothing, its callbacks just stop: so a
-second without a callback counts as lost.
+PortAudio's thread only copies frames into the capture queue; the thread that reads `blocks` does
+all other work. A device that disappears often raises no error, its callbacks just stop. So after a
+second without a callback it counts as lost.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _LOST_S = 1.0
 """Seconds without a callback after which a device that has delivered counts as lost."""
 _WAIT_S = 0.25
 _LATENCY_S = 0.1
-"""The driver's buffer: a callback every 25 ms, with room for a busy machine."""
+"""The driver's buffer: a callback every 25 ms, with reserve for a busy machine."""
 _CLOSE_S = 2.0
 
 
@@ -39,7 +39,7 @@ class Chunk:
     """The frames of one PortAudio callback."""
 
     position: int
-    """The number of the first frame since the device was opened, lost ones counted."""
+    """The number of the first frame since the device was opened, lost frames included."""
     frames: NDArray[np.float32]
     """Shape (n, channels)."""
     arrived_s: float
@@ -51,18 +51,18 @@ class Chunk:
 
 
 class CaptureQueue:
-    """About 10 s of chunks. A full queue drops its oldest, which leaves a gap in the positions."""
+    """About 10 s of chunks. A full queue drops the oldest, which leaves a gap in the positions."""
 
     def __init__(self, rate: int) -> None:
         self.rate = rate
         self.overflows = 0
-        # Without a limit of its own, which would refuse the newest: `put` drops the oldest.
+        # Without a size limit, which would refuse the newest chunk: `put` drops the oldest.
         self._chunks: queue.SimpleQueue[Chunk | None] = queue.SimpleQueue()
         self._position = 0
         self._arrived_s = 0.0
 
     def callback(self, frames: NDArray[np.float32], _count: int, _time: Any, status: Any) -> None:
-        """Queue the frames of a callback; never waits, since PortAudio would lose audio."""
+        """Queue the frames of a callback. Never waits: PortAudio would lose audio."""
         # A copy: PortAudio uses the same buffer for the next callback.
         self.put(frames.copy(), time.monotonic(), overflowed=bool(status.input_overflow))
 
@@ -70,15 +70,15 @@ class CaptureQueue:
         """Queue frames. After an overflow the position jumps by about the frames lost."""
         if overflowed:
             self.overflows += 1
-            # PortAudio does not say how much was lost; the time between two callbacks does.
+            # PortAudio does not report how much was lost, so the time between callbacks is used.
             if self._arrived_s:
                 lost = round((arrived_s - self._arrived_s) * self.rate) - len(frames)
-                # At least a block: the clock need not show the gap, and there is one.
+                # At least a block: there is a gap even if the clock does not show it.
                 self._position += max(lost, self.rate * BLOCK_SAMPLES // SAMPLE_RATE)
         chunk = Chunk(self._position, frames, arrived_s)
         self._position, self._arrived_s = chunk.end, arrived_s
         self._chunks.put(chunk)
-        # By this chunk's size: the others have about that, and the bound need not be exact.
+        # Estimated from this chunk: the others are similar, and the limit need not be exact.
         if self._chunks.qsize() * len(frames) > QUEUE_S * self.rate:
             with contextlib.suppress(queue.Empty):  # the reader was quicker
                 self._chunks.get_nowait()
@@ -89,7 +89,7 @@ class CaptureQueue:
 
     def finish(self) -> None:
         """End the queue: the stream has ended or was closed."""
-        # A mark in the queue and not a flag: what was recorded before it is still read.
+        # A mark in the queue, not a flag: the chunks before it are still read.
         self._chunks.put(None)
 
 
@@ -116,7 +116,7 @@ class Microphone:
 
     @property
     def name(self) -> str:
-        """The device's full name, once it was opened."""
+        """The device's full name once it is open."""
         return self._name
 
     @property
@@ -131,11 +131,11 @@ class Microphone:
 
     @property
     def overflows(self) -> int:
-        """How often the driver has said that it lost audio."""
+        """How often the driver has reported lost audio."""
         return self._earlier_overflows + self._capture.overflows
 
     def open(self) -> None:
-        """Find the device by name and start recording; also again, after AudioLostError.
+        """Find the device by name and start recording; may be called again after AudioLostError.
 
         Raises AudioError: audio-device-missing, audio-device-ambiguous, audio-channel,
         audio-device-failed, audio-no-portaudio, audio-stuck.
@@ -146,15 +146,15 @@ class Microphone:
     def blocks(self) -> Iterator[AudioBlock]:
         """Yield blocks until `close`.
 
-        `start_sample` jumps by what was lost, and after a new `open` by the time in between. Raises
-        AudioLostError (audio-lost) when the device stops or is silent for a second.
+        `start_sample` jumps by the lost samples, and after a new `open` by the time in between.
+        Raises AudioLostError (audio-lost) when the device stops or delivers nothing for a second.
         """
-        # The queue of this opening: a later `open` puts another one in its place.
+        # The queue of this opening: a later `open` replaces it.
         capture = self._capture
         quiet_s = 0.0
         while not self._closed.is_set():
             # Several short waits instead of one: if the whole program was stopped for seconds, only
-            # one of them has run out, and the device is not blamed.
+            # one of them has timed out, and the device does not count as lost.
             try:
                 chunk = capture.get(_WAIT_S)
             except queue.Empty:
@@ -178,18 +178,18 @@ class Microphone:
             self._position, self._position_s = self._cutter.position, chunk.arrived_s
 
     def close(self) -> None:
-        """End `blocks` and let go of the device, from any thread, within two seconds."""
+        """End `blocks` and release the device, from any thread, within two seconds."""
         self._closed.set()
-        # It wakes the reader at once; by itself that would look only when its wait is over.
+        # This wakes the reader at once; otherwise it would finish its wait first.
         self._capture.finish()
-        # A hanging sound server keeps PortAudio from closing. Nothing is lost by giving up, and the
+        # A hanging sound server keeps PortAudio from closing. Giving up loses nothing, and the
         # program must be able to end.
         with contextlib.suppress(AudioError):
             call(self._discard, doing=f"Closing {self._name}", timeout_s=_CLOSE_S)
 
     def _start(self, sounddevice: Any) -> None:
         self._discard(sounddevice)
-        # After the lost stream is gone: while one is live, `scan` finds no new devices.
+        # After the lost stream is closed: while one is live, `scan` finds no new devices.
         device = choose(scan(sounddevice), self._device)
         if self._channel > device.input_channels:
             raise AudioError(
@@ -218,24 +218,24 @@ class Microphone:
                 f"{device.name} cannot be opened: {error}.",
                 "Another program may be holding it.",
             ) from None
-        # The queue of before goes, and what it has counted stays.
+        # The old queue is replaced, but its count is kept.
         self._earlier_overflows += self._capture.overflows
         self._capture, self._name = capture, device.name
-        # Made with the first frames: only they say when the new counting began.
+        # Made with the first frames: only they give the start time of this opening.
         self._cutter, self._expected = None, 0
 
     def _discard(self, _sounddevice: Any) -> None:
         if self._stream is not None:
             stream, self._stream = self._stream, None
-            # Not stop(), which waits for buffers that are on their way.
+            # Not stop(), which waits for pending buffers.
             stream.abort(ignore_errors=True)
             stream.close(ignore_errors=True)
             live.discard(stream)
 
     def _new_cutter(self, rate: int, began_s: float) -> BlockResampler:
-        """Go on counting from an earlier opening, with a jump by the time until `began_s`."""
+        """Continue the sample count of an earlier opening, plus the time until `began_s`."""
         start = 0
-        # 0: nothing was heard before, and the count begins with this opening.
+        # 0: there is no earlier opening, and the count begins with this one.
         if self._position_s:
             # At least a block: two openings must never share a sample number.
             away = round((began_s - self._position_s) * SAMPLE_RATE)
@@ -251,9 +251,9 @@ class Microphone:
 def channels_to_open(device: Device, channel: int) -> int:
     """Return how many channels to open.
 
-    One channel of a stereo device must be asked for as two: ALSA's software devices answer a
-    request for one with the mix of both. And they offer 32 and more, mostly empty: to mix "all" of
-    those is to mix two.
+    For one channel of a stereo device, open two: ALSA's software devices answer a request for one
+    with the mix of both. They also offer 32 channels and more, mostly empty: to mix "all" of them
+    means to mix two.
     """
     two = min(2, device.input_channels)
     if channel == 0:

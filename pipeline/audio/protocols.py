@@ -1,4 +1,4 @@
-"""The protocols of audio sources and of speech detectors."""
+"""The protocols of audio sources, speech detectors and song detectors."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ class AudioSource(Protocol):
 
     @property
     def bad_samples(self) -> int:
-        """Samples so far that were not finite numbers and were replaced by silence."""
+        """Samples so far that were not finite and were replaced by silence."""
 
     def open(self) -> None:
         """Claim the device or file. Raises AudioError."""
 
-    # For one reader: each block of an opening is handed out once.
+    # For one reader: each block is yielded only once.
     def blocks(self) -> Iterator[AudioBlock]:
         """Yield blocks until the source ends or is closed. Raises AudioLostError.
 
         After AudioLostError, `open` may be called again; `start_sample` then jumps by the gap.
         """
 
-    # From another thread: the reader itself may be waiting in `blocks` for seconds.
+    # Callable from another thread: the reader may be waiting in `blocks` for seconds.
     def close(self) -> None:
         """End `blocks` from any thread; harmless when called twice."""
 
 
 class SpeechDetector(Protocol):
-    """A voice activity model; its answer depends on what it heard before."""
+    """A voice activity model; its result depends on the audio before."""
 
     def load(self) -> None:
         """Load the model. Raises ModelError."""
@@ -48,21 +48,21 @@ class SpeechDetector(Protocol):
         """Return the probability in 0..1 that these 512 samples are speech. Raises EngineError."""
 
     def reset(self) -> None:
-        """Forget what was heard, after a gap."""
+        """Forget the audio so far, after a gap."""
 
 
 class SongDetector(Protocol):
-    """Tells song from speech; its answer depends on what it heard before."""
+    """Distinguishes song from speech; its result depends on the audio before."""
 
     def load(self) -> None:
-        """Load what it needs. Raises ModelError."""
+        """Load the model. Raises ModelError."""
 
-    # Asked with every block, since it hears all of them: to skip one is a gap.
+    # Called for every block: a skipped block would be a gap.
     def probability(self, pcm: Pcm, speech: float) -> float | None:
-        """Return how likely the last two seconds were song, 0..1; None where no look is due.
+        """Return the probability that the last two seconds were song, 0..1; None if not due.
 
-        Takes 512 samples, and the probability that they are speech.
+        Takes 512 samples and the probability that they are speech.
         """
 
     def reset(self) -> None:
-        """Forget what was heard, after a gap."""
+        """Forget the audio so far, after a gap."""

@@ -1,7 +1,7 @@
 """Turn captured frames of any rate and channel count into blocks of 512 mono samples at 16 kHz.
 
-Pure: no threads, no clock. The resampler (soxr's stream) keeps its state from call to call, because
-resampling each piece by itself leaves a click at every seam.
+Pure: no threads, no clock. The resampler (soxr's stream) keeps its state between calls, because
+resampling each piece separately leaves a click at every boundary.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from numpy.typing import NDArray
 from pipeline.core.types import BLOCK_SAMPLES, SAMPLE_RATE, AudioBlock, Pcm
 
 _LOUDEST = 1e6
-"""120 dB above full scale: larger values are damage and would overflow in the resampler."""
+"""120 dB above full scale: larger values are corrupt and would overflow in the resampler."""
 
 
 class BlockResampler:
     """Turns a stream of frames into blocks, and counts samples through gaps.
 
     `channel` 1 is the first, 0 the mean of all. `start_sample` is the number of the first sample.
-    The same frames give the same blocks however they are divided between calls.
+    The same frames give the same blocks, however they are divided among calls.
     """
 
     def __init__(self, rate: int, *, channel: int, start_sample: int = 0) -> None:
@@ -35,7 +35,7 @@ class BlockResampler:
         self._frames = 0
         self._held: Pcm = np.zeros(0, np.float32)
         self._resampler: Any = None
-        # At 16 kHz there is nothing to filter, and no delay by a filter.
+        # At 16 kHz no filter is needed, so there is no filter delay.
         if rate != SAMPLE_RATE:
             import soxr  # noqa: PLC0415
 
@@ -45,22 +45,22 @@ class BlockResampler:
 
     @property
     def position(self) -> int:
-        """The number of the sample that comes next, counted at the input."""
-        # From the first frame each time: rounded step by step, small errors would add up.
+        """The number of the next sample, counted at the input."""
+        # Computed from the first frame each time: rounding errors must not add up.
         return self._origin + round(self._frames * SAMPLE_RATE / self.rate)
 
     def push(self, frames: NDArray[np.float32], arrived_s: float = 0.0) -> Iterator[AudioBlock]:
         """Yield the blocks that `frames`, shape (n, channels), complete.
 
-        `arrived_s` is when the last frame was there; each block's own time is reckoned from it.
+        `arrived_s` is the arrival time of the last frame; each block's time is derived from it.
         """
         with np.errstate(over="ignore", invalid="ignore"):  # then it is not finite: bad
             mono = frames.mean(axis=1) if self._channel == 0 else frames[:, self._channel - 1]
-        bad = ~(np.abs(mono) <= _LOUDEST)  # in this form true for nan as well
+        bad = ~(np.abs(mono) <= _LOUDEST)  # this form is true for nan as well
         if bad.any():
             self.bad_samples += int(np.count_nonzero(bad))
             mono = np.where(bad, np.float32(0), mono)
-        self._frames += len(frames)  # counted at the input: the resampler holds some back
+        self._frames += len(frames)  # counted at the input: the resampler buffers some
         if self._resampler is not None:
             mono = self._resampler.resample_chunk(np.ascontiguousarray(mono))
         yield from self._cut(mono, arrived_s)
@@ -75,12 +75,12 @@ class BlockResampler:
         self._start = self.position
         self._held = self._held[:0]
         if self._resampler is not None:
-            # What it still holds is of before the gap, and would get into what follows.
+            # Its buffered samples are from before the gap and must not mix with the next ones.
             self._resampler.clear()
         return lost
 
     def flush(self, arrived_s: float = 0.0) -> Iterator[AudioBlock]:
-        """Yield what is left, the last block filled up with zeros. Nothing may follow."""
+        """Yield the remaining blocks, the last one filled up with zeros. Nothing may follow."""
         rest = self._held[:0]
         if self._resampler is not None:
             rest = self._resampler.resample_chunk(rest, last=True)
@@ -94,6 +94,6 @@ class BlockResampler:
         for offset in range(0, whole, BLOCK_SAMPLES):
             start = self._start
             self._start += BLOCK_SAMPLES
-            # Not below 0: the zeros of a last block lie behind everything that came in.
+            # Not below 0: the zeros of the last block come after all input.
             ago_s = max(0, self.position - self._start) / SAMPLE_RATE
             yield AudioBlock(start, samples[offset : offset + BLOCK_SAMPLES], arrived_s - ago_s)

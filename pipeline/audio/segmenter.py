@@ -1,19 +1,18 @@
-"""Blocks and speech probabilities in, utterances out: a state machine that counts samples. Pure.
+"""Turn blocks and speech probabilities into utterances: a state machine that counts samples. Pure.
 
 No thread, clock or model. Hysteresis as Silero's authors use it: speech starts at `threshold` and
 ends when the probability has stayed below `end_threshold` for `silence_ms`.
 
-A pause is not yet the end of a sentence, so the end comes in three steps. After `eager_ms` of
-silence the utterance is handed out as "eager": its final will have just these samples, and can be
-prepared. At `silence_ms` the final follows. Speech that returns later, within `reopen_ms`, goes on
-with the same utterance. Whenever speech returns to what was handed out as eager or final, an
-utterance "resumed" comes first (the states of Deepgram's Flux: eager end of turn, turn resumed,
-end of turn).
+A pause is not yet the end of a sentence, so an utterance ends in three steps. After `eager_ms` of
+silence the utterance is emitted as "eager": its final will have exactly these samples, and can be
+prepared. At `silence_ms` the final follows. If speech returns within `reopen_ms`, it continues the
+same utterance. Whenever speech returns after an eager or a final, an utterance "resumed" is emitted
+first (the states of Deepgram's Flux: eager end of turn, turn resumed, end of turn).
 
-Where somebody pauses is not where a sentence ends. So what cannot stand alone waits longer for its
-other half, `join_ms`: a fragment (less than `fragment_ms` of speech), and a text that is too short
-or does not end a sentence (`expect_more`). With `hold_ms` an utterance whose text probably goes on
-is not even closed before: `silence_ms` holds where the sentence is over, `hold_ms` where it is not.
+Speakers do not pause only at the ends of sentences. So an incomplete utterance waits longer for the
+rest, `join_ms`: a fragment (less than `fragment_ms` of speech), or a text that is too short or does
+not end a sentence (`expect_more`). With `hold_ms` such an utterance is not even closed earlier:
+`silence_ms` applies if the sentence is over, `hold_ms` if it probably goes on.
 """
 
 from __future__ import annotations
@@ -31,31 +30,31 @@ from pipeline.core.types import BLOCK_SAMPLES, AudioBlock, Cause, Utterance
 from pipeline.text.sentences import HALF
 
 _TAIL_BLOCKS = 6
-"""Blocks kept behind the last speech, about 190 ms: whispered endings and room."""
+"""Blocks kept after the last speech, about 190 ms: whispered endings and reverberation."""
 _PAUSE_BLOCKS = 4
 """Shortest pause at which a long utterance is cut: 98 ms, rounded up to whole blocks."""
 _RETURN_BLOCKS = 4
-"""So much speech reopens an utterance, 128 ms: a short word must not count as a knock only because
+"""Speech that reopens an utterance, 128 ms: a short word must not count as a knock only because
 the pause before it was taken for the end."""
 _REOPENED_SHARE = 0.75
-"""Most of the length limit that may be reopened: more would soon be cut elsewhere."""
+"""Share of the length limit up to which a final is reopened: a longer one would soon be cut."""
 _UNTOLD_BLOCKS = 10
-"""So long a silence may be, beyond the usual one, before its text is there: 320 ms."""
+"""Extra silence, beyond the usual one, while the text has not arrived: 320 ms."""
 _OPEN_CAUSES = ("partial", "eager", "resumed")
 
 
 def last_finals(utterances: Iterable[Utterance]) -> list[Utterance]:
-    """Return each utterance as it was in the end, in order: of those reopened the last final."""
+    """Return the last final of each utterance, in order; a reopened one has several finals."""
     return list({each.id: each for each in utterances if each.final}.values())
 
 
 class Segmenter:
-    """Cuts a stream of blocks into utterances; no sample of speech is lost or given twice."""
+    """Cuts a stream of blocks into utterances; no sample of speech is lost or repeated."""
 
     def __init__(self, vad: Vad, *, ids: UtteranceIds | None = None) -> None:
-        """Take the settings, and where ids come from; None: they count from 1."""
+        """Take the settings and the source of ids; None: they count from 1."""
         self.vad = vad
-        """What holds from the next utterance on. Another thread may set it."""
+        """The settings from the next utterance on. Another thread may set them."""
         self._vad: Vad | None = None
         self._pre_roll: deque[AudioBlock] = deque()
         self._use(vad)
@@ -85,18 +84,18 @@ class Segmenter:
 
     @property
     def resumable(self) -> int | None:
-        """The id of the final that speech may still return to."""
+        """The id of the final that speech may still continue."""
         return self._closed.id if self._closed else None
 
     def push(self, block: AudioBlock, probability: float) -> list[Utterance]:
-        """Take the next block with its speech probability; return what is now ready, in order."""
+        """Take the next block and its speech probability; return the utterances now ready."""
         out: list[Utterance] = []
-        # Samples are missing: two halves of a sentence must not be joined as if they were one.
+        # Samples are missing: the speech before and after the gap must not be joined.
         if self._expected not in (None, block.start_sample):
             out += self._close("gap")
             self._forget()
         self._expected = block.start_sample + len(block.pcm)
-        # Only between utterances: one is measured from beginning to end by the same settings.
+        # Only between utterances: the settings must not change within one.
         if self._open is None:
             self._use(self.vad)
         if self._open is None and probability < self._threshold:
@@ -107,41 +106,41 @@ class Segmenter:
         voiced = probability >= self._end_threshold
         opened.add(block, probability, voiced=voiced)
         if self._closed is not None:
-            # Into both stretches: which one goes on is known only when there is enough speech.
+            # Add to both stretches: only enough speech decides which one continues.
             self._closed.stretch.add(block, probability, voiced=voiced)
             if self.speaking:
                 out += self._return(self._closed, opened)
-        # `_return` may have put the reopened stretch in the place of the one that was open.
+        # `_return` may have replaced the open stretch by the reopened one.
         return out + self._due(self._open or opened)
 
     def expect_more(self, utterance: Utterance, share: float) -> None:
-        """Note how long the newest text waits for more: 0, it is over, to 1, it surely goes on.
+        """Note the share of the extra wait for the newest text: 0, it is over, to 1, it goes on.
 
-        Any thread may tell.
+        Any thread may call this.
         """
-        # One new tuple in one assignment: the listening thread reads the old one or the new one.
+        # One assignment of a new tuple: the listening thread reads either the old or the new one.
         self._told = (utterance.id, utterance.revision, share)
 
     def settle(self) -> None:
-        """Let speech return to nothing of before: no final, and nothing that waits for more."""
+        """Let no speech continue the last final, and let the eager utterance wait for nothing."""
         self._closed = None
         if self._eager is not None:
             self.expect_more(self._eager, 0.0)
 
     def flush(self) -> list[Utterance]:
-        """Close what is open, at the end of the source or before a pause; nothing is reopened."""
+        """Close the open utterance, at the end of the source or before a pause; reopen nothing."""
         out = self._close("end")
         self._forget()
         return out
 
     def cut(self, song_from: int) -> list[Utterance]:
-        """Close what is open where song began; what was handed on of a song comes `is_song`."""
+        """Close the open utterance where a song began; mark it `is_song` if it was only song."""
         out: list[Utterance] = []
         if (opened := self._open) is not None:
             before = opened.before(song_from)
-            # A word before the first note is speech, and stays; a breath before it is none.
+            # A word before the first note is speech and is kept; a breath is not.
             said = sum(opened.voiced[:before]) >= (1 if self._continues else self._min_blocks)
-            # Without a revision nothing of it was handed on, and nobody need be told.
+            # Revision 0: nothing was emitted, so nothing has to be taken back.
             if said or self._revision:
                 out = self._resume(opened)
                 final = self._utterance(opened, before if said else len(opened), "song")
@@ -150,14 +149,14 @@ class Segmenter:
         return out
 
     def discard(self) -> None:
-        """Throw away what is open, and what is kept from before a start."""
+        """Throw away the open utterance and the pre-roll."""
         self._open = self._eager = None
         self._continues = False
         self._revision = 0
         self._forget()
 
     def _use(self, vad: Vad) -> None:
-        # Asked with every block between utterances; the work is only for a change.
+        # Called for every block between utterances; only a change needs work.
         if vad is self._vad:
             return
         self._vad, vad = vad, vad.fitted({})
@@ -175,7 +174,7 @@ class Segmenter:
         self._pre_roll = deque(self._pre_roll, maxlen=blocks_in(vad.pre_roll_ms))
 
     def _forget(self) -> None:
-        """Let nothing that comes go on with what was."""
+        """Let no later speech continue an earlier utterance."""
         self._pre_roll.clear()
         self._closed = None
         self._last_end = self._before_end = None
@@ -183,7 +182,7 @@ class Segmenter:
     def _start(self) -> Stretch:
         blocks = list(self._pre_roll)
         lead = len(blocks)
-        # What was kept from before the start counts neither as speech nor as a place to cut.
+        # The pre-roll counts neither as speech nor as a place to cut.
         self._open = Stretch(blocks, [False] * lead, [0.0] * lead, lead)
         self._pre_roll.clear()
         self._next_partial = lead + self._partial_blocks
@@ -192,7 +191,7 @@ class Segmenter:
         return self._open
 
     def _wait(self, block: AudioBlock, probability: float) -> None:
-        """Take a block in which nobody speaks: has there been time enough to go on?"""
+        """Take a block without speech; after enough of them the last final stays closed."""
         if self._closed is not None:
             self._closed.stretch.add(block, probability, voiced=False)
             if self._closed.waited >= self._keep_blocks:
@@ -200,7 +199,7 @@ class Segmenter:
 
     @property
     def _goes_on(self) -> bool:
-        """Whether the last final waits for just the speech that is open now."""
+        """Whether the open speech may continue the last final."""
         closed = self._closed
         if closed is None:
             return False
@@ -208,14 +207,14 @@ class Segmenter:
         is_half = (
             told is not None and told[0] == closed.id and told[2] >= HALF
         ) or closed.stretch.speech(closed.size) < self._fragment_blocks
-        # A half waits for its other half by `join_ms`, a whole sentence by `reopen_ms` only.
+        # Half a sentence waits `join_ms` for the rest, a whole sentence only `reopen_ms`.
         return closed.pause < (self._keep_blocks if is_half else self._reopen_blocks)
 
     def _return(self, closed: Closed, opened: Stretch) -> list[Utterance]:
-        """Go on with the last final, if what is said now is its other half.
+        """Reopen the last final if the open speech continues it.
 
-        Where the two would be cut elsewhere soon, only a fragment does, if it fits; that is known
-        at its end, and nothing is handed out before.
+        A long final is reopened only for a fragment that fits, since the two would soon be cut
+        elsewhere. That is known at the fragment's end; nothing is emitted before.
         """
         if not self._goes_on:
             self._closed = None
@@ -232,7 +231,7 @@ class Segmenter:
 
     def _reopen(self, closed: Closed, opened: Stretch) -> list[Utterance]:
         self._closed = None
-        # It counts blocks of the stretch, which has just grown at its beginning.
+        # `_next_partial` counts blocks of the stretch, which has just grown at its beginning.
         self._next_partial += len(closed.stretch) - len(opened)
         self._open, self._revision = closed.stretch, closed.revision
         return [self._utterance(closed.stretch, len(closed.stretch), "resumed")]
@@ -242,47 +241,47 @@ class Segmenter:
 
     def _due(self, opened: Stretch) -> list[Utterance]:
         silence = opened.silence
-        # The end goes first: a partial or a cut of what is over would only be thrown away.
+        # The end first: a partial or a cut at the end would only be thrown away.
         if silence >= self._silence_blocks + self._held_blocks:
             return self._close("silence")
         if len(opened) >= self._limit_blocks:
             return self._resume(opened) + self._cut(opened)
         if not silence and self._eager is not None:
             return self._resume(opened)
-        # Equal, not more: each block after this one would hand the utterance out once again.
+        # Equal, not more: otherwise each later block would emit the utterance again.
         if self._eager_blocks and silence == self._eager_blocks and self.speaking:
             self._eager = self._utterance(opened, len(opened), "eager")
             self._next_partial = len(opened) + self._partial_blocks
             return [self._eager]
         if self._partial_due(opened, silence):
-            self._closed = None  # what is handed out is an utterance of its own
+            self._closed = None  # from now on this is a separate utterance
             return [self._utterance(opened, len(opened), "partial")]
         return []
 
     @property
     def _held_blocks(self) -> float:
-        """Blocks beyond the usual silence that what is open waits for more."""
-        # Without an eager utterance nobody has its text; at the limit there is no room for more.
+        """Blocks beyond the usual silence for which the open utterance waits for more."""
+        # Without an eager utterance there is no text; at the limit there is no room for more.
         if self._eager is None or self._open is None or len(self._open) >= self._limit_blocks:
             return 0
         most = self._hold_blocks - self._silence_blocks
         told = self._told
         if told is not None and told[:2] == (self._eager.id, self._eager.revision):
             return most * told[2]
-        # A final cannot be shown before its text is there: until then nothing is lost by waiting.
+        # A final cannot be shown before its text arrives, so waiting until then costs nothing.
         return min(most, _UNTOLD_BLOCKS)
 
     def _partial_due(self, opened: Stretch, silence: int) -> bool:
         if not self._partial_blocks or not self.speaking or len(opened) < self._next_partial:
             return False
-        # Perhaps the end: keep the recognizer free for what comes at the end.
+        # This may be the end: keep the recognizer free for the final.
         if silence >= (1 if self._eager_blocks else _PAUSE_BLOCKS):
             return False
         self._next_partial = len(opened) + self._partial_blocks
         return True
 
     def _resume(self, opened: Stretch) -> list[Utterance]:
-        """Take back what was handed out as eager, if anything was."""
+        """Take back the eager utterance, if there is one."""
         if self._eager is None:
             return []
         self._eager = None
@@ -297,46 +296,46 @@ class Segmenter:
         if self.speaking:
             kept = min(len(opened), opened.speech_end(len(opened)) + _TAIL_BLOCKS)
             if self._eager is not None:
-                # Just what was handed out: the final's text may have been made of these samples.
+                # Exactly the eager samples: the final's text may already be made from them.
                 kept = len(self._eager.pcm) // BLOCK_SAMPLES
-            # Behind a gap or the end nothing comes that could be its other half.
+            # After a gap or the end nothing can continue it.
             can_resume = cause == "silence" and self._keep_blocks > 0
             out = [replace(self._utterance(opened, kept, cause), can_resume=can_resume)]
-            # What was held has waited already.
+            # An utterance that was held has already waited.
             size = opened.speech_end(len(opened)) + self._silence_blocks
             closed = Closed(opened, self._id, out[0].revision, min(size, len(opened)))
             self._closed = closed if can_resume else None
         elif self._closed is not None and not self._is_long(self._closed):
-            # Perhaps a very short word: what follows decides.
+            # Perhaps a very short word: the next speech decides.
             self._closed.size = len(self._closed.stretch)
         self._pre_roll.clear()
-        # What was not handed out may be the beginning of the next utterance.
+        # The blocks not emitted may be the beginning of the next utterance.
         self._pre_roll.extend(opened.blocks[kept:])
         self._open = self._eager = None
         self._continues = False
         return out
 
     def _cut(self, opened: Stretch) -> list[Utterance]:
-        """Close at the best pause; what lies behind it stays open as the next utterance."""
+        """Close at the best pause; the rest stays open as the next utterance."""
         at = opened.best_cut(_PAUSE_BLOCKS)
         out = [self._utterance(opened, at, "length")]
         self._open = opened.split(at)
-        # However short the rest is, it is speech: the least length is for knocks.
+        # However short the rest is, it is speech: the minimum length is against knocks.
         self._continues = True
         self._use(self.vad)
         self._next_partial = self._partial_blocks
         return out
 
     def _utterance(self, opened: Stretch, count: int, cause: Cause) -> Utterance:
-        """Return the first `count` blocks of what is open."""
+        """Return an utterance of the first `count` open blocks."""
         final = cause not in _OPEN_CAUSES
-        # With the first version: a knock that never becomes an utterance takes no id.
+        # The first version takes the id, so that a knock takes none.
         if self._revision == 0:
             self._id = self._ids.take()
         revision = self._revision + 1
         self._revision = 0 if final else revision
         blocks = opened.blocks[:count]
-        # At least the first block: in song that is cut off there may be no speech at all.
+        # At least the first block: a song that is cut off may have no speech.
         last = blocks[max(opened.speech_end(count), 1) - 1]
         made = Utterance(
             id=self._id,
@@ -350,7 +349,7 @@ class Segmenter:
         return self._with_pauses(made, opened, count) if final else made
 
     def _with_pauses(self, final: Utterance, opened: Stretch, count: int) -> Utterance:
-        if final.id != self._last_id:  # else it was reopened, and follows what it followed before
+        if final.id != self._last_id:  # else it was reopened: the utterance before it is the same
             self._before_end, self._last_id = self._last_end, final.id
         self._last_end = final.end_sample
         pauses_ms = tuple(milliseconds(length) for length in opened.pauses(count))

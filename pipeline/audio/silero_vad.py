@@ -2,7 +2,7 @@
 
 The model (Silero team, MIT licence, https://github.com/snakers4/silero-vad) takes the last 64
 samples of the previous block and 512 new ones, at 16 kHz. Without those 64 it runs without an error
-and calls nearly everything silence.
+but rates nearly everything as silence.
 """
 
 from __future__ import annotations
@@ -41,16 +41,16 @@ class Silero:
                 "It comes with the program: install it again.",
             )
         options = onnxruntime.SessionOptions()
-        # One block is too little work to share; more threads would only spin beside the engines.
+        # One block is too little work to share; more threads would only take CPU from the engines.
         options.intra_op_num_threads = 1
         options.inter_op_num_threads = 1
-        # Fatal errors only: its own lines would stand between ours, and errors are raised anyway.
+        # Fatal errors only: its messages would mix with ours, and errors are raised anyway.
         options.log_severity_level = 4
         try:
             self._session = onnxruntime.InferenceSession(
                 str(self._path), options, providers=["CPUExecutionProvider"]
             )
-            # A file of another model loads as well; only a run finds out.
+            # The file of another model loads as well; only a run shows the error.
             self.probability(np.zeros(BLOCK_SAMPLES, np.float32))
         except Exception as error:  # onnxruntime's errors have no common base
             raise ModelError(
@@ -63,15 +63,15 @@ class Silero:
     def probability(self, pcm: Pcm) -> float:
         """Return the probability in 0..1 that `pcm`, shape (512,), is speech.
 
-        It depends on what was heard since `reset`. Raises EngineError (vad-failed) where there is
-        none, and ValueError for another shape.
+        It depends on the audio since `reset`. Raises EngineError (vad-failed) if there is no
+        probability, and ValueError for another shape.
         """
         if pcm.shape != (BLOCK_SAMPLES,):
             raise ValueError(f"a block has {BLOCK_SAMPLES} samples, not {pcm.shape}")
         self._input[0, :_CONTEXT_SAMPLES] = self._input[0, -_CONTEXT_SAMPLES:]
         self._input[0, _CONTEXT_SAMPLES:] = pcm
         try:
-            # State and sound go in together: the session remembers nothing between two runs.
+            # The state is an input too: the session keeps nothing between two runs.
             output, self._state = self._session.run(
                 ["output", "stateN"], {"input": self._input, "state": self._state, "sr": _RATE}
             )
@@ -83,6 +83,6 @@ class Silero:
         return probability
 
     def reset(self) -> None:
-        """Forget what was heard."""
+        """Forget the audio so far."""
         self._input = np.zeros_like(self._input)
-        self._state = np.zeros(_STATE, np.float32)  # not like the old one, which may be spoilt
+        self._state = np.zeros(_STATE, np.float32)  # not zeros_like: the old state may be corrupt

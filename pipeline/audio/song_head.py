@@ -1,4 +1,4 @@
-"""Whether two seconds of sound are speech or song: a linear head on their features."""
+"""Classify two seconds of audio as speech or song, with a linear head on their features."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from pipeline.core.resources import bundled
 from pipeline.core.types import BLOCK_SAMPLES, SAMPLE_RATE, Pcm
 
 WINDOW_BLOCKS = 64
-"""Blocks that are looked at together: 2.05 s."""
+"""Blocks of one window: 2.05 s."""
 STEP_BLOCKS = 8
-"""Blocks between two looks: 0.26 s."""
+"""Blocks between two windows: 0.26 s."""
 WINDOW_S = WINDOW_BLOCKS * BLOCK_SAMPLES / SAMPLE_RATE
 STEP_S = STEP_BLOCKS * BLOCK_SAMPLES / SAMPLE_RATE
 
@@ -27,16 +27,16 @@ _MEL_HZ = (60.0, 7600.0)
 _NOTES_HZ = (80.0, 2560.0)
 _NOTES_AN_OCTAVE = 24
 _FLOOR = 1e-9
-"""Power below which there is nothing: -90 dB."""
+"""Power that counts as silence: -90 dB."""
 _SMOOTH = 3
-"""Quarter tones on each side that a peak has to stand out from."""
+"""Quarter tones on each side that a peak is compared with."""
 _LAGS = (2, 4, 8, 16)
 """Blocks after which the fine structure is compared with itself: 64 to 512 ms."""
 _MODULATIONS_HZ = (0.4, 1.2, 2.4, 4.0, 6.5, 10.0, 15.6)
 _BEATS = slice(6, 36)
 """Blocks between beats: 0.19 to 1.1 s."""
 _GROUPS = 4
-"""Ranges of bands that modulations are told of together."""
+"""Ranges of bands whose modulations are averaged."""
 _MEL_WINDOW = np.hanning(_MEL_FFT).astype(np.float32)
 _FINE_WINDOW = np.hanning(_FINE_FFT).astype(np.float32)
 _MODULATION_BINS = np.digitize(
@@ -72,9 +72,9 @@ _SPLIT = len(_NOTES) // 2
 
 
 class SongFeatures:
-    """Takes block after block, and says every quarter of a second what the last two are like."""
+    """Takes blocks and computes features of the last two seconds every quarter of a second."""
 
-    # Number and order are those that the head was fitted with; `read_song_head` checks the number.
+    # The head was fitted with this number and order; `read_song_head` checks the number.
     COUNT = 112
 
     def __init__(self) -> None:
@@ -86,20 +86,20 @@ class SongFeatures:
         self._taken = 0
 
     def reset(self) -> None:
-        """Forget what was heard, after a gap."""
+        """Forget the audio so far, after a gap."""
         self._past[:] = 0.0
-        # The rows stay as they are: none is looked at before all are written anew.
+        # The rows need no reset: all are overwritten before any is used.
         self._taken = 0
 
     def push(self, pcm: Pcm, speech: float) -> NDArray[np.float32] | None:
         """Take a block, shape (512,), and the voice detector's probability for it.
 
-        Returns the features, shape (n,), when they are due and two seconds have been heard.
+        Return the features, shape (n,), when they are due and two seconds have been heard.
         """
         self._past[:-BLOCK_SAMPLES] = self._past[BLOCK_SAMPLES:]
         self._past[-BLOCK_SAMPLES:] = pcm
         at = self._taken % WINDOW_BLOCKS
-        # Two windows with one end: 64 ms follow what changes fast, 128 ms tell notes apart.
+        # Two windows with the same end: 64 ms follow fast changes, 128 ms separate notes.
         power = np.abs(np.fft.rfft(self._past[-_MEL_FFT:] * _MEL_WINDOW)) ** 2 / _MEL_FFT
         self._mels[at] = np.log10(_FILTERS @ power.astype(np.float32) + _FLOOR)
         fine = np.abs(np.fft.rfft(self._past * _FINE_WINDOW)) ** 2 / _FINE_FFT
@@ -108,7 +108,7 @@ class SongFeatures:
         self._taken += 1
         if self._taken < WINDOW_BLOCKS or self._taken % STEP_BLOCKS:
             return None
-        # The rows are a ring: what varies with time must be looked at from the oldest on.
+        # The rows are a ring buffer: features of change over time need the oldest first.
         order = np.roll(np.arange(WINDOW_BLOCKS), -(self._taken % WINDOW_BLOCKS))
         mels = self._mels[order]
         parts = [
@@ -118,7 +118,7 @@ class SongFeatures:
             _changes(mels),
             _beat(mels),
             _levels(mels),
-            # Of the peaks only percentiles are taken, so their order is of no account.
+            # Only percentiles of the peaks are used, so their order does not matter.
             _steadiness(self._tones[order], self._peaks),
             _hisses(mels),
             _voice(self._speech[order]),
@@ -133,26 +133,26 @@ def _at(values: NDArray[np.float32], *shares: float) -> NDArray[np.float32]:
 
 
 def _fine_structure(notes: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Return the peaks of a spectrum at unit size, shape (2, n), and their size: low, high half."""
-    # A running sum: each mean over neighbours is then one subtraction, however wide.
+    """Return a spectrum's normalized peaks, shape (2, n), and their size: low half, high half."""
+    # With a running sum each mean over neighbours is one subtraction, for any width.
     total = np.cumsum(np.pad(notes, (_SMOOTH + 1, _SMOOTH), mode="edge"))
     width = 2 * _SMOOTH + 1
     white = (notes - (total[width:] - total[:-width]) / width)[: 2 * _SPLIT].reshape(2, -1)
     white = white - white.mean(axis=1, keepdims=True)
-    # Not 0: digital silence has no peaks, and is divided by its size all the same.
+    # Never 0: digital silence has no peaks, and is divided by its size as well.
     size = np.sqrt(np.mean(white**2, axis=1)) + 1e-3
     return white / size[:, None], size
 
 
 def _shape(mels: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return the mean of the bands in pairs, against the mean of all."""
-    # Against their own mean: how loud it is must tell nothing.
+    """Return the means of groups of three bands, relative to the mean of all."""
+    # Relative to their own mean: loudness must not count.
     means = mels.mean(axis=0).reshape(-1, 3).mean(axis=1)
     return np.asarray(means - means.mean())
 
 
 def _modulations(mels: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return, by range of bands, how much of what varies does so how quickly (log shares)."""
+    """Return the log shares of modulation frequencies, by range of bands."""
     spectra = np.abs(np.fft.rfft(mels - mels.mean(axis=0), axis=0)) ** 2
     by_group = spectra.reshape(len(spectra), _GROUPS, -1).mean(axis=2)
     shares = np.stack(
@@ -163,18 +163,18 @@ def _modulations(mels: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def _changes(mels: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return how much changes from block to block, mean and how unevenly, by range of bands."""
+    """Return the change from block to block, its mean and unevenness, by range of bands."""
     steps = np.abs(np.diff(mels, axis=0)).reshape(len(mels) - 1, _GROUPS, -1).mean(axis=2)
     mean = steps.mean(axis=0)
     return np.concatenate([mean, steps.std(axis=0) / (mean + 1e-3)])
 
 
 def _beat(mels: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return how regularly low, middle and high bands begin anew: autocorrelation, its best."""
-    # Only what grows louder: a beat begins at once, and dies away at a length of its own.
+    """Return how regular the onsets of low, middle and high bands are: peaks of autocorrelation."""
+    # Only rises: a beat begins at once, but its decay has no fixed length.
     rises = np.clip(np.diff(mels, axis=0), 0.0, None).reshape(len(mels) - 1, 3, -1).mean(axis=2)
     rises -= rises.mean(axis=0)
-    # Padded to twice the length: else the end would be compared with the beginning.
+    # Padded to twice the length: otherwise the end would be compared with the beginning.
     spectrum = np.abs(np.fft.rfft(rises, 2 * len(mels), axis=0)) ** 2
     alike = np.fft.irfft(spectrum, axis=0)[: len(mels)] / (np.sum(rises**2, axis=0) + 1e-3)
     return np.concatenate([alike[_BEATS].max(axis=0), np.sort(alike[_BEATS], axis=0)[-4]])
@@ -182,7 +182,7 @@ def _beat(mels: NDArray[np.float32]) -> NDArray[np.float32]:
 
 def _levels(mels: NDArray[np.float32]) -> NDArray[np.float32]:
     """Return the spread of the level, and the share of blocks far below the loudest."""
-    # The bands are logarithms, and the mean of these is not the level.
+    # The bands are logarithms, and the mean of logarithms is not the level.
     level = np.log10(np.mean(10.0**mels, axis=1))
     low, middle, high = _at(level, 0.1, 0.5, 0.9)
     quiet = [np.mean(level < high - depth) for depth in (1.0, 2.0)]
@@ -190,7 +190,7 @@ def _levels(mels: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def _steadiness(tones: NDArray[np.float32], peaks: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return how peaked the fine spectrum is, and how like itself it is some time later."""
+    """Return how peaked the fine spectrum is, and how similar to itself after each lag."""
     out = [_at(peaks, 0.2, 0.5, 0.8)]
     for lag in _LAGS:
         alike = np.einsum("tij,tij->ti", tones[lag:], tones[:-lag]) / tones.shape[2]
@@ -199,13 +199,13 @@ def _steadiness(tones: NDArray[np.float32], peaks: NDArray[np.float32]) -> NDArr
 
 
 def _hisses(mels: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return the spread of high bands against low ones: the s and t of speech stand out."""
+    """Return the spread of high bands relative to low ones: it shows the s and t of speech."""
     low, middle, high = _at(mels[:, -5:].mean(axis=1) - mels[:, 4:14].mean(axis=1), 0.1, 0.5, 0.9)
     return np.array([middle - low, middle, high - middle], np.float32)
 
 
 def _voice(speech: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return what the voice detector thought: mean, spread, share, and how often it changed."""
+    """Return the voice detector's mean, spread, share, newest mean and number of changes."""
     voiced = speech >= 0.5
     turns = np.count_nonzero(voiced[1:] != voiced[:-1]) / len(voiced)
     return np.array(
@@ -215,7 +215,7 @@ def _voice(speech: NDArray[np.float32]) -> NDArray[np.float32]:
 
 @dataclass(frozen=True, slots=True)
 class SongHead:
-    """Logistic regression over three kinds of sound; weights as `training` fits them."""
+    """Logistic regression over three kinds of sound; `training` fits its weights."""
 
     weights: NDArray[np.float32]
     """Shape (features, kinds)."""
@@ -224,16 +224,16 @@ class SongHead:
     def song(self, features: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return the probability of song, 0..1, of features of shape (..., n)."""
         logits = features @ self.weights + self.bias
-        # Less the largest: exp of a large number is infinite, and the shares stay the same.
+        # Minus the largest, so that exp does not overflow; the shares stay the same.
         odds = np.exp(logits - logits.max(axis=-1, keepdims=True))
-        # 1 is the place of song in KINDS.
+        # 1 is the index of song in KINDS.
         return np.asarray(odds[..., 1] / odds.sum(axis=-1))
 
 
 def read_song_head(path: Path | None = None) -> SongHead:
     """Read the head that ships with the program. Raises ModelError (model-missing, -broken)."""
     path = path or bundled("models", "song", "head.json")
-    # Nobody can make this file by hand, whatever is wrong with it.
+    # Nobody can repair this file by hand.
     fix = "It comes with the program: install it again."
     try:
         said = json.loads(path.read_text("utf-8"))
@@ -242,14 +242,14 @@ def read_song_head(path: Path | None = None) -> SongHead:
         raise ModelError("model-missing", f"{path}: the song detector is not there.", fix) from None
     except (ValueError, KeyError, TypeError) as error:
         raise ModelError("model-broken", f"{path} has no song detector: {error}", fix) from error
-    # A head of another version would give numbers, and mean nothing.
+    # A head of another version would give meaningless numbers.
     if head.weights.shape != (SongFeatures.COUNT, len(KINDS)) or head.bias.shape != (len(KINDS),):
         raise ModelError("model-broken", f"{path} is for other features than these.", fix)
     return head
 
 
 class LinearSongDetector:
-    """A SongDetector: says every quarter of a second how likely the last two are song."""
+    """A SongDetector: rates the last two seconds as song every quarter of a second."""
 
     def __init__(self, path: Path | None = None) -> None:
         self._path = path
@@ -261,12 +261,12 @@ class LinearSongDetector:
         self._head = read_song_head(self._path)
 
     def probability(self, pcm: Pcm, speech: float) -> float | None:
-        """Take a block, shape (512,), with the voice detector's probability; None between looks."""
+        """Take a block, shape (512,), and its speech probability; None between windows."""
         features = self._features.push(pcm, speech)
         if features is None or self._head is None:
             return None
         return float(self._head.song(features))
 
     def reset(self) -> None:
-        """Forget what was heard, after a gap."""
+        """Forget the audio so far, after a gap."""
         self._features.reset()

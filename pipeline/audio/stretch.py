@@ -1,4 +1,4 @@
-"""Blocks that follow each other, and what the voice detector said of each. Pure."""
+"""Consecutive blocks with the voice detector's result for each. Pure."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ import numpy as np
 from pipeline.core.types import BLOCK_SAMPLES, SAMPLE_RATE, AudioBlock
 
 _NOTED_BLOCKS = 2
-"""The shortest silence inside an utterance that is noted."""
+"""The shortest silence inside an utterance that is recorded."""
 
 
 def blocks_in(ms: float) -> int:
     """Return how many blocks `ms` milliseconds fill, rounded up."""
-    # Twice negated, whole division rounds up, without the error of a float.
+    # Floor division negated twice rounds up, without floating-point error.
     return -int(-ms * SAMPLE_RATE // (1000 * BLOCK_SAMPLES))
 
 
 def milliseconds(blocks: float) -> int:
-    """Return how long some blocks are."""
+    """Return the duration of so many blocks."""
     return round(1000 * blocks * BLOCK_SAMPLES / SAMPLE_RATE)
 
 
@@ -31,24 +31,24 @@ class Stretch:
     voiced: list[bool] = field(default_factory=list)
     probabilities: list[float] = field(default_factory=list)
     lead: int = 0
-    """So many at the beginning are pre-roll."""
+    """Number of pre-roll blocks at the beginning."""
 
     def __len__(self) -> int:
         return len(self.blocks)
 
     def add(self, block: AudioBlock, probability: float, *, voiced: bool) -> None:
-        """Take the next block."""
+        """Append the next block."""
         self.blocks.append(block)
         self.voiced.append(voiced)
         self.probabilities.append(probability)
 
     def split(self, at: int) -> Stretch:
-        """Return what begins at index `at`, as a stretch without pre-roll."""
+        """Return the blocks from index `at` on, as a stretch without pre-roll."""
         return Stretch(self.blocks[at:], self.voiced[at:], self.probabilities[at:])
 
     def before(self, sample: int) -> int:
         """Return how many blocks begin before a sample."""
-        # A block in which both are counts as speech: a sample of it must not be lost.
+        # The block that contains the sample counts as before: no speech must be lost.
         return sum(block.start_sample < sample for block in self.blocks)
 
     @property
@@ -58,7 +58,7 @@ class Stretch:
 
     def speech_end(self, index: int) -> int:
         """Return one past the last voiced block before `index`; the pre-roll never counts."""
-        # Down to the pre-roll and no further: `lead` means that nothing was voiced at all.
+        # Not below the pre-roll: `lead` means that no block was voiced.
         while index > self.lead and not self.voiced[index - 1]:
             index -= 1
         return index
@@ -69,51 +69,51 @@ class Stretch:
         return next((i for i, voiced in enumerate(self.voiced) if voiced), self.lead)
 
     def pauses(self, count: int) -> tuple[int, ...]:
-        """Return the lengths in blocks of the silences between voiced ones of the first `count`."""
+        """Return the lengths in blocks of the silences within the first `count` blocks."""
         lengths, run = [], 0
         for voiced in self.voiced[self.speech_start : self.speech_end(count)]:
-            # Noted when speech returns: only then is the length of a silence known.
+            # Recorded when speech returns: only then the length of a silence is known.
             if voiced and run >= _NOTED_BLOCKS:
                 lengths.append(run)
             run = 0 if voiced else run + 1
         return tuple(lengths)
 
     def speech(self, count: int) -> int:
-        """Return how many blocks the speech in the first `count` takes, its pauses included."""
+        """Return the length of the speech in the first `count` blocks, its pauses included."""
         return self.speech_end(count) - self.speech_start
 
     def best_cut(self, least: int) -> int:
-        """Return the index to cut at: amid the longest pause, else the least speech-like block.
+        """Return the index to cut at: in the longest pause, else at the least speech-like block.
 
-        Not in the first quarter: that would leave a word on its own, and all the rest on the
-        display would go and come back under another id, soon to be cut again.
+        Not in the first quarter: that would leave a single word. The rest would disappear from
+        the display, return under another id and soon be cut again.
         """
         best, best_at, run = 0, 0, 0
         first = len(self) // 4
         for index, voiced in enumerate(self.voiced):
             run = 0 if voiced or index < self.lead else run + 1
-            # Of equal pauses the later one: what stays open behind it is then short.
+            # Of equal pauses the later one: then the open rest is short.
             if index >= first and run >= max(best, least):
                 best, best_at = run, index + 1 - run // 2
         if best_at:
             return best_at
-        # No pause: in the second half, where what is closed is long enough to be understood.
+        # No pause: cut in the second half, so that the closed part is long enough to understand.
         half = len(self) // 2
-        # Without the last block: a cut behind it would leave nothing open.
+        # Without the last block: a cut after it would leave nothing open.
         return half + 1 + int(np.argmin(self.probabilities[half:-1]))
 
 
 @dataclass(slots=True)
 class Closed:
-    """The last final, while speech may return to it, and all blocks since it began."""
+    """The last final while speech may continue it, with all blocks since it began."""
 
     stretch: Stretch
     id: int
     revision: int
     size: int
-    """Blocks of the stretch when the pause began in which it may be taken up."""
+    """Blocks of the stretch at the start of the pause in which it may be reopened."""
     pause: int = 0
-    """Blocks of that pause, until the speech that is open now."""
+    """Blocks of that pause until the open speech."""
 
     @property
     def waited(self) -> int:

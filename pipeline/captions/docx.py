@@ -1,4 +1,4 @@
-"""A transcript as a Word document (Office Open XML, ECMA-376), by the standard library. Pure."""
+"""Write a transcript as a Word document (Office Open XML, ECMA-376), no other packages. Pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from pipeline.core.languages import language
 
-_EPOCH = (1980, 1, 1, 0, 0, 0)  # the same captions are the same file, whenever it is made
+_EPOCH = (1980, 1, 1, 0, 0, 0)  # fixed, so that the same captions always make the same file
 _XML = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'
 _MAIN = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 _PACKAGE = "http://schemas.openxmlformats.org/package/2006"
@@ -48,7 +48,7 @@ _STYLES = (
     + _style(
         "Normal",
         '<w:pPr><w:spacing w:after="160" w:line="300" w:lineRule="auto"/></w:pPr>'
-        # Half points; `szCs` is the size of Arabic and Hebrew, which Word keeps apart.
+        # In half points; `szCs` is Word's separate size for Arabic and Hebrew.
         '<w:rPr><w:sz w:val="24"/><w:szCs w:val="24"/></w:rPr>',
         is_default=True,
     )
@@ -58,7 +58,7 @@ _STYLES = (
     )
     + _style(
         "Quote",
-        # keepNext: no page ends between what was said and its translation.
+        # keepNext: no page break between the source and its translation.
         '<w:basedOn w:val="Normal"/><w:pPr><w:keepNext/><w:ind w:left="567"/></w:pPr>'
         '<w:rPr><w:i/><w:color w:val="404040"/></w:rPr>',
     )
@@ -68,7 +68,7 @@ _STYLES = (
 
 @dataclass(frozen=True, slots=True)
 class Paragraph:
-    """A paragraph in one language; `quoted` is what was said, before its translation."""
+    """A paragraph in one language; `quoted` marks the source before its translation."""
 
     text: str
     lang: str
@@ -95,12 +95,12 @@ def _of(paragraph: Paragraph) -> str:
 
 
 def _paragraph(text: str, lang: str, style: str) -> str:
-    # Word turns neither paragraph nor run by itself: `bidi` is for the one, `rtl` for the other.
+    # Word does not detect the direction: `bidi` sets it for the paragraph, `rtl` for the run.
     is_rtl = language(lang).direction == "rtl"
     styled = f'<w:pStyle w:val="{style}"/>' if style else ""
     about = f"<w:pPr>{styled}{'<w:bidi/>' if is_rtl else ''}</w:pPr>"
     spelled = f"<w:lang w:val={quoteattr(lang)} w:bidi={quoteattr(lang)}/>" if lang else ""
-    # By language Word picks its spelling checker, and for Arabic and Hebrew the font (w:bidi).
+    # Word chooses the spelling checker by language, and the font for Arabic and Hebrew (w:bidi).
     run = f"<w:rPr>{'<w:rtl/>' if is_rtl else ''}{spelled}</w:rPr>"
     # xml:space, below: without it Word drops spaces at both ends of a run.
     shown = escape(_printable(text))
@@ -108,8 +108,8 @@ def _paragraph(text: str, lang: str, style: str) -> str:
 
 
 def _printable(text: str) -> str:
-    """Return the text without what XML 1.0 cannot hold."""
-    # A lone half of a surrogate pair cannot be written as UTF-8.
+    """Return the text without characters that XML 1.0 does not allow."""
+    # A lone surrogate cannot be written as UTF-8.
     whole = text.encode(errors="replace").decode()
     return "".join(c for c in whole if c >= " " and c not in "\ufffe\uffff")
 
@@ -118,6 +118,6 @@ def _zipped(parts: Iterable[tuple[str, str]]) -> bytes:
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in parts:
-            # The method once more: a ZipInfo brings its own, which compresses nothing.
+            # The method again: a ZipInfo has its own default, which does not compress.
             archive.writestr(zipfile.ZipInfo(name, _EPOCH), content, zipfile.ZIP_DEFLATED)
     return out.getvalue()

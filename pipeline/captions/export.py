@@ -1,7 +1,7 @@
 """A session's captions as a file for people and programs: subtitles, text, a page, a table, JSON.
 
-Pure: the messages of a journal in, the file's text out. In a summary is nothing that was not on the
-screens: of each part of the service the sentence is taken whose words are the most its own.
+Pure: turns the messages of a journal into the file's text. A summary only quotes captions: it takes
+the most central sentence of each part of the service.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from pipeline.text.sentences import is_ended, split
 from pipeline.text.words import words
 
 Which = Literal["source", "target", "both"]
-"""The text that was said, its translation, or both, one above the other."""
+"""The source text, its translation, or both, one above the other."""
 WHICH: tuple[Which, ...] = get_args(Which)
 
 
@@ -68,15 +68,15 @@ body {{ max-width: 40rem; margin: 2rem auto; padding: 0 1rem;
 def export(messages: Sequence[CaptionMessage], form: str, which: Which) -> str:
     """Return a journal in one of FORMATS: the newest version of each caption, in order.
 
-    Hidden captions are left out. Subtitles are laid out by pipeline.captions.subtitles; the other
-    formats have a caption's text as it is.
+    Hidden captions are left out. pipeline.captions.subtitles lays out subtitles; the other formats
+    keep a caption's text unchanged.
     """
     sides = SIDES if which == "both" else (which,)
     return FORMATS[form](newest(messages), sides)
 
 
 def export_docx(messages: Sequence[CaptionMessage], which: Which, title: str) -> bytes:
-    """Return a journal as a Word document, in paragraphs; of two languages the spoken is quoted."""
+    """Return a journal as a Word document in paragraphs; of two languages the source is quoted."""
     sides = SIDES if which == "both" else (which,)
     captions = newest(messages)
     langs = languages(captions)
@@ -108,15 +108,15 @@ def _txt(captions: Sequence[CaptionMessage], sides: Sequence[Side]) -> str:
         txt(Cue(message.start_s, message.end_s, text) for _, text in _texts(message, sides))
         for message in captions
     ]
-    # With two languages an empty line parts the pairs.
+    # With two languages an empty line separates the pairs.
     return ("\n" if len(sides) > 1 else "").join(filter(None, blocks))
 
 
 def _md(captions: Sequence[CaptionMessage], sides: Sequence[Side]) -> str:
-    """Paragraphs of Markdown; of two languages the spoken one is quoted."""
+    """Return paragraphs of Markdown; with two languages the source is quoted."""
     lines = []
     for paragraph in paragraphs(captions):
-        # A side without text has no block: nobody has spoken what an operator typed.
+        # A side without text has no block: a typed caption has no source.
         blocks = [" ".join(map(_markdown, texts)) for texts in _by_side(paragraph, sides) if texts]
         quoted = len(blocks) > 1
         lines += [f"> {block}" if quoted and not i else block for i, block in enumerate(blocks)]
@@ -124,14 +124,14 @@ def _md(captions: Sequence[CaptionMessage], sides: Sequence[Side]) -> str:
 
 
 def _html(captions: Sequence[CaptionMessage], sides: Sequence[Side]) -> str:
-    """A whole page without a script, for a website; each paragraph says its language."""
+    """Return a whole page without a script, for a website; each paragraph has its language."""
     langs = languages(captions)
     named = [langs[side] for side in sides if side in langs]
     parts = []
     for paragraph in paragraphs(captions):
         texts = zip(sides, _by_side(paragraph, sides), strict=True)
         parts += [
-            # dir="auto": browsers take the direction from the first letter that has one.
+            # dir="auto": browsers take the direction from the first letter with a direction.
             f'<p class="{side}" lang="{escape(langs[side])}" dir="auto">'
             f"{escape(' '.join(text))}</p>"
             for side, text in texts
@@ -147,7 +147,7 @@ def paragraphs(captions: Sequence[CaptionMessage]) -> list[list[CaptionMessage]]
         goes_on = (
             made
             and message.start_s - made[-1][-1].end_s < _PAUSE_S
-            # From its beginning: who speaks without a pause gets paragraphs all the same.
+            # From its beginning: speech without a pause is divided as well.
             and message.start_s - made[-1][0].start_s < _LONGEST_S
         )
         if goes_on:
@@ -164,7 +164,7 @@ def _by_side(paragraph: Sequence[CaptionMessage], sides: Sequence[Side]) -> list
 
 def _markdown(text: str) -> str:
     """Return a text that Markdown shows as it is, also at the beginning of a line."""
-    # The backslash is in the same class: escaped in a second pass, it would escape its escapes.
+    # The backslash is in the same class: a second pass would escape the new backslashes.
     text = re.sub(r"([\\`*_\[\]<>|#])", r"\\\1", text)
     return re.sub(r"^(\d+)([.)])", r"\1\\\2", re.sub(r"^([-+])", r"\\\1", text))
 
@@ -176,7 +176,7 @@ def _tsv(captions: Sequence[CaptionMessage], sides: Sequence[Side]) -> str:
         for message in captions
     ]
     names = ["id", "start_s", "end_s", *sides, *(["engine"] if "target" in sides else [])]
-    # csv quotes what needs it; spreadsheets read this dialect without a question.
+    # csv quotes cells if needed; spreadsheets open this dialect without an import dialog.
     table = csv.DictWriter(out, names, dialect="excel-tab", lineterminator="\n")
     table.writeheader()
     table.writerows(rows)
@@ -184,7 +184,7 @@ def _tsv(captions: Sequence[CaptionMessage], sides: Sequence[Side]) -> str:
 
 
 def _no_formula(cell: object) -> object:
-    """Return a cell that no spreadsheet computes: an apostrophe before it makes it a text."""
+    """Return a cell that no spreadsheet computes: a leading apostrophe makes it text."""
     is_formula = isinstance(cell, str) and cell.startswith(("=", "+", "-", "@", "\t", "\r"))
     return f"'{cell}" if is_formula else cell
 
@@ -203,13 +203,13 @@ def _row(message: CaptionMessage, sides: Sequence[Side]) -> dict[str, Any]:
         "end_s": message.end_s,
         **{side: plain(getattr(message, side).text) for side in sides},
     }
-    # By the engine a reader tells what an operator has written from what a machine has.
+    # The engine distinguishes an operator's text from a machine's.
     return row | ({"engine": message.target.engine} if "target" in sides else {})
 
 
 def _texts(message: CaptionMessage, sides: Sequence[Side]) -> list[tuple[str, str]]:
     """Return (lang, text) of each side that has text; equal texts are returned once."""
-    # By the text: where the spoken words stand in for a translation both sides are the same.
+    # The text is the key: both sides are equal if the source replaces a missing translation.
     texts = {
         plain(getattr(message, side).text): (getattr(message, side).lang, subtitle(message, side))
         for side in sides
@@ -230,14 +230,14 @@ FORMATS: dict[str, _Format] = {
 }
 
 DOCX = "docx"
-"""The one format that is no text."""
+"""The only binary format."""
 
 
 _PARTS = 8
 _FEWEST, _MOST = 7, 40
-"""Words of a sentence that can be read by itself."""
+"""Number of words of a sentence that can be read by itself."""
 _EVERYDAY = 3
-"""Letters of words that say little: articles, prepositions."""
+"""Words of at most so many letters say little: articles, prepositions."""
 _ALIKE = 0.6
 
 
@@ -267,14 +267,14 @@ def summary(messages: Sequence[CaptionMessage], side: Side, title: str) -> str:
 
 
 def _chosen(captions: Sequence[CaptionMessage], side: Side) -> list[_Sentence]:
-    """Return the most central sentence of each part, in order, none twice."""
+    """Return the most central sentence of each part, in order, without similar ones."""
     langs = Counter(getattr(each, side).lang for each in captions)
     sentences = [
         _Sentence(each, text, Counter(word for word in words(text) if len(word) > _EVERYDAY))
         for each in captions
-        # Where the spoken words stand in for a translation they are of another language.
+        # A caption without a translation has its source text, in another language.
         if getattr(each, side).lang == langs.most_common(1)[0][0]
-        # A printed verse was on the screens, not the words that quoted it.
+        # With a verse, displays showed the printed verse and not the caption's own words.
         and each.verse is None
         for text in split(plain(getattr(each, side).text))
         if is_ended(text) and _FEWEST <= len(words(text)) <= _MOST
@@ -282,14 +282,14 @@ def _chosen(captions: Sequence[CaptionMessage], side: Side) -> list[_Sentence]:
     if not sentences:
         return []
     found = Counter(word for each in sentences for word in each.terms)
-    # A word that is in every sentence says nothing about any of them.
+    # A word that is in every sentence does not describe any of them.
     rare = {word: math.log(1 + len(sentences) / count) for word, count in found.items()}
     centre = {word: count * rare[word] for word, count in found.items()}
     start_s = sentences[0].caption.start_s
-    # Sentences of a single caption have no time between them: then any length will do.
+    # Sentences of a single caption have no time between them: then any length is fine.
     part_s = (sentences[-1].caption.start_s - start_s) / _PARTS or 1.0
     chosen: dict[int, _Sentence] = {}
-    # The best first, wherever it stands: it takes its part, and what is like it is left out.
+    # The best first: it fills its part, and similar sentences are left out.
     for each in sorted(sentences, key=lambda one: -_nearness(one.terms, centre, rare)):
         part = min(_PARTS - 1, int((each.caption.start_s - start_s) / part_s))
         if part not in chosen and not any(_alike(each, one) for one in chosen.values()):
@@ -298,7 +298,7 @@ def _chosen(captions: Sequence[CaptionMessage], side: Side) -> list[_Sentence]:
 
 
 def _nearness(terms: Counter[str], centre: Mapping[str, float], rare: Mapping[str, float]) -> float:
-    """Return the cosine with all that was said, but for a factor that is the same for all."""
+    """Return the cosine with the whole text, up to a factor that is the same for all."""
     weights = {word: count * rare[word] for word, count in terms.items()}
     length = math.sqrt(sum(weight**2 for weight in weights.values())) or 1.0
     return sum(weight * centre[word] for word, weight in weights.items()) / length

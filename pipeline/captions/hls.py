@@ -1,11 +1,11 @@
 """Subtitles of a live stream in one language: a rolling HLS playlist of WebVTT (RFC 8216).
 
-Pure. Times are UTC, in seconds since 1970; a segment's number is its beginning divided by its
-length, so that numbers go on after a restart and nothing has to be remembered for it.
+Pure. Times are UTC, in seconds since 1970. A segment's number is its start divided by its length,
+so that numbers continue after a restart without stored state.
 
-A segment is listed DELAY_S after its end. What is final by then stands where it was said; what
-comes later begins in the first segment that is not listed yet. So nothing is lost, and a listed
-segment stays as it is, unless a caption in it is changed, hidden or taken off the record.
+A segment is listed DELAY_S after its end. A caption that is final by then has its spoken time; a
+later one begins in the first segment that is not listed yet. So nothing is lost, and a listed
+segment does not change, unless a caption in it is changed, hidden or taken off the record.
 """
 
 from __future__ import annotations
@@ -28,26 +28,26 @@ from pipeline.protocol.caption import CaptionMessage
 
 SEGMENT_S = 4
 DELAY_S = 8.0
-"""How long a segment waits for finals. Players stay three segments or more behind its end."""
+"""How long a segment waits for finals. Players stay at least three segments behind the end."""
 LISTED = 15
 """Segments in a playlist."""
 KEPT = 2 * LISTED + 1
-"""Segments that can be had: one that has left a playlist, for as long as that was (6.2.2)."""
+"""Segments available: one that has left a playlist stays for the playlist's length (6.2.2)."""
 
 _QUEUE_S = 4.0
-"""A caption waits so long for the one before it to end; then both are shown."""
+"""A caption waits so long for the previous one to end; then both are shown."""
 _STALE_S = 60.0
-_LONGER_S = 5.0  # than its place, a caption may take in cues of readable length; at most
+_LONGER_S = 5.0  # most seconds by which a caption's cues may outlast its place, to be readable
 _MOST = 200
-"""Captions that are remembered, so that a new version takes the place of the old one."""
-_PARTS = 1000  # cues of a caption, for their names: a handful at most
+"""Captions kept, so that a new version replaces the old one."""
+_PARTS = 1000  # more than the cues of any caption, for their names
 _TICKS_A_SECOND, _TICKS = 90_000, 2**33
-"""The clock of MPEG-2 transport streams, and where it begins anew."""
+"""The clock of MPEG-2 transport streams, and where it wraps around."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Placed:
-    """A caption in the stream's time; without a text it is not final yet, or hidden."""
+    """A caption in the stream's time; without a text it is not final yet, hidden or left out."""
 
     spoken_s: float
     start_s: float | None = None
@@ -56,19 +56,19 @@ class _Placed:
     said_s: float = -1.0
     """Where in the session's audio the final ends."""
     is_left_out: bool = False
-    """Whether its newest words were said while the displays were blank."""
+    """Whether its newest words were spoken while the displays were blank."""
 
 
 class RollingSubtitles:
-    """The newest subtitles of one language. `now_s` is never less than it was before."""
+    """The newest subtitles of one language. `now_s` must never decrease."""
 
     def __init__(self, lang: str, side: Side, now_s: float) -> None:
-        """Begin at `now_s`, with one segment listed: a playlist without any is of no use."""
+        """Begin at `now_s` with one segment listed: an empty playlist is useless."""
         self._lang = lang
         self._side: Side = side
         self._first = _end(now_s) - 1
         self._origin_s = float(self._first * SEGMENT_S)
-        """Zero of the cues' clock: WebVTT has no dates."""
+        """The origin of the cues' times: WebVTT has no dates."""
         self._placed: dict[int, _Placed] = {}
         self._cues: dict[int, tuple[Cue, ...]] = {}
         self._ended_s = self._origin_s
@@ -76,22 +76,22 @@ class RollingSubtitles:
     def put(
         self, message: CaptionMessage, now_s: float, heard_s: float, *, is_shown: bool = True
     ) -> None:
-        """Take a version of a caption; one that is not `is_shown` takes its time without a text.
+        """Take a version of a caption; if it is not `is_shown`, it takes its time without a text.
 
-        So does what is made of the same words later, such as a translation that was owed.
-        `heard_s` is the newest time of the sound that any caption has told of. That clock stands
-        still in pauses, so each caption is placed anew: by how long before `heard_s` it was said.
+        This also holds for later versions of the same words, such as a delayed translation.
+        `heard_s` is the newest audio time of any caption. That clock stops in pauses, so each new
+        caption is placed by how long before `heard_s` it was spoken.
         """
         old = self._placed.get(message.id)
         if old is None:
-            # An edit of what was said an hour ago, or what is filled in for a language that rested.
-            # By its time: what was kept back for an operator may come as a later revision.
+            # An edit of an old caption, or a late translation for a language that was paused.
+            # Judged by time: a caption held for an operator may first come as a later revision.
             if heard_s - message.end_s > _STALE_S:
                 return
             old = _Placed(now_s - max(0.0, heard_s - message.start_s))
         new = self._final(old, message, now_s, is_shown=is_shown) if message.final else old
         self._placed[message.id] = new
-        # They were laid out of the version before.
+        # The cues are those of the previous version.
         self._cues.pop(message.id, None)
         while len(self._placed) > _MOST:
             oldest = next(iter(self._placed))
@@ -99,47 +99,47 @@ class RollingSubtitles:
             self._cues.pop(oldest, None)
 
     def playlist(self, now_s: float) -> str:
-        """Return the media playlist; its segments are at `LANG/NUMBER.vtt`, seen from it."""
+        """Return the media playlist; its segments are at `LANG/NUMBER.vtt`, relative to it."""
         end = _end(now_s)
         first = max(self._first, end - LISTED)
         lines = [
             "#EXTM3U",
-            # The first version in which a length may have a fraction (RFC 8216, 7).
+            # The first version that allows fractional lengths (RFC 8216, 7).
             "#EXT-X-VERSION:3",
-            # A whole number, and no segment may be longer (RFC 8216, 4.3.3.1).
+            # An integer, and no segment may be longer (RFC 8216, 4.3.3.1).
             f"#EXT-X-TARGETDURATION:{SEGMENT_S}",
             f"#EXT-X-MEDIA-SEQUENCE:{first}",
         ]
         for number in range(first, end):
             began = datetime.fromtimestamp(number * SEGMENT_S, UTC)
             lines += [
-                # UTC, as in the segments: so they fit a stream whose time stamps are UTC as well.
+                # UTC, as in the segments, to match a stream whose time stamps are UTC as well.
                 f"#EXT-X-PROGRAM-DATE-TIME:{began:%Y-%m-%dT%H:%M:%S}.000Z",
                 f"#EXTINF:{SEGMENT_S}.000,",
                 f"{self._lang}/{number}.vtt",
             ]
-        # Without #EXT-X-ENDLIST, at which a player would ask for no further segments.
+        # No #EXT-X-ENDLIST: after it players would request no more segments.
         return "\n".join([*lines, ""])
 
     def segment(self, number: int, now_s: float) -> str | None:
-        """Return a WebVTT file with each cue that overlaps a segment; None if it is not there."""
+        """Return a WebVTT file with the cues that overlap a segment; None if there is none."""
         end = _end(now_s)
-        # Not before it is listed: what is in it may still change, and caches would keep it.
+        # Not before it is listed: it may still change, and caches would keep the old version.
         if not max(self._first, end - KEPT) <= number < end:
             return None
         start_s = number * SEGMENT_S - self._origin_s
         cues = [
-            # Players know by its name a cue that they had in the segment before: by its times
-            # hls.js does not, since it adds them up anew for each segment.
-            # Digits only: simple readers of subtitles take any other name for a line of text.
+            # Players recognize a cue from the previous segment by its name. hls.js cannot do it by
+            # the times, which it computes anew for each segment.
+            # Digits only: simple subtitle readers take any other name for a line of text.
             (cue, f"{key * _PARTS + part}\n")
             for key in self._placed
             for part, cue in enumerate(self._cues_of(key, start_s))
             if cue.start_s < start_s + SEGMENT_S and cue.end_s > start_s
         ]
-        # By time, as WebVTT demands: captions are kept in the order in which they came.
+        # By time, as WebVTT requires: captions are kept in order of arrival.
         cues.sort(key=lambda each: each[0].start_s)
-        # Of each segment anew: from one of the first, players would count over the clock's end.
+        # A new value per segment: with a fixed one players would count past the clock's wrap.
         ticks = number * SEGMENT_S * _TICKS_A_SECOND % _TICKS
         local = clock_time(start_s, ".")
         head = f"WEBVTT\nX-TIMESTAMP-MAP=MPEGTS:{ticks},LOCAL:{local}\n\n"
@@ -148,17 +148,17 @@ class RollingSubtitles:
     def _final(
         self, old: _Placed, message: CaptionMessage, now_s: float, *, is_shown: bool
     ) -> _Placed:
-        """Return the place of a final; a later version begins where the one before it did."""
+        """Return the place of a final; a later version keeps the start of the first one."""
         start_s = old.start_s
         if start_s is None:
             queued_s = min(self._ended_s, old.spoken_s + _QUEUE_S)
-            # Never in a segment that is listed: players have read it, and do not ask again.
+            # Never in a listed segment: players have read it and do not request it again.
             start_s = max(round(old.spoken_s, 3), round(queued_s, 3), _end(now_s) * SEGMENT_S)
         is_new = message.end_s > old.said_s
         is_left_out = not is_shown if is_new else old.is_left_out
         text = "" if is_left_out else subtitle(message, self._side)
         length_s = max(message.end_s - message.start_s, len(text) / CHARS_PER_S, SHORTEST_S)
-        # What is not shown keeps nobody waiting.
+        # A caption without text does not delay later ones.
         if text:
             self._ended_s = max(self._ended_s, start_s + length_s)
         return replace(
@@ -173,8 +173,8 @@ class RollingSubtitles:
     def _cues_of(self, key: int, from_s: float) -> tuple[Cue, ...]:
         """Return a caption's cues if any may be in the segment that begins at `from_s`.
 
-        They are laid out when they are first asked for: that takes some milliseconds, and captions
-        on their way to displays must not wait for it.
+        The layout is made at the first request: it takes some milliseconds, and must not delay
+        captions on their way to displays.
         """
         placed = self._placed[key]
         if placed.start_s is None or not placed.text:

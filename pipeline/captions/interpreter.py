@@ -1,9 +1,9 @@
-"""Find the sentences that an interpreter says again in another language. Pure.
+"""Find the sentences that an interpreter repeats in another language. Pure.
 
-Where two languages are spoken and read, what an interpreter says is on screen already: as the
-translation of what was said before. It is known by its words, in order and soon after. A service
-where two people speak in turns is full of "Amen" and "God is good", so whatever is short, late or
-new by half counts as new: then it is shown, and is there twice.
+If two languages are spoken and read, an interpreter's sentence is already on screen, as the
+translation of the speaker's. It is recognized by similar words, in order and soon after. A service
+with two speakers is full of "Amen" and "God is good", so a text that is short, late or half new
+counts as new. Then it is shown, even if it is a repetition.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from pipeline.protocol.caption import CaptionMessage
 from pipeline.text.words import plain, words
 
 _SHARE = 0.45
-"""Of its letters, in fours, those that the translation has too (measured: docs/LANGUAGES.md)."""
+"""Share of its letter 4-grams that the translation also has (measured: docs/LANGUAGES.md)."""
 _FEWEST = 3
-"""Words below which nothing is said again: "Amen, Lord" is everybody's."""
+"""Fewest words of a repetition: everybody says "Amen, Lord"."""
 _WITHIN_S = 15.0
-"""From the end of what was said to its being said again."""
+"""From the end of a caption to the start of its repetition."""
 _LOOKS_AT = 3
-"""Captions: an interpreter may put two sentences into one."""
+"""Captions to compare with: an interpreter may join two sentences into one."""
 _KNOWN = 64
 
 
@@ -29,17 +29,17 @@ class Interpreter:
     """Follows one service."""
 
     def __init__(self) -> None:
-        # No caption has this id: before the first repetition any caption may be the one.
+        # Lower than any id: at first any caption may be repeated.
         self._last = -1
         self._known: dict[int, tuple[str, int | None]] = {}
 
     def repeated(
         self, key: int, text: str, lang: str, start_s: float, shown: Sequence[CaptionMessage]
     ) -> int | None:
-        """Return the caption that `text`, spoken in `lang`, says again; None: it is new.
+        """Return the id of the caption that `text`, spoken in `lang`, repeats; None: it is new.
 
-        `shown` are the captions for readers of `lang`, oldest first. Of the same text of an
-        utterance, by its `key`, the answer stays: each caption language asks.
+        `shown` are the captions for readers of `lang`, oldest first. For the same text of an
+        utterance, `key`, the result stays the same: each caption language asks.
         """
         known, found = self._known.get(key, ("", None))
         if known != text:
@@ -47,7 +47,7 @@ class Interpreter:
             self._known[key] = text, found
             self._last = self._last if found is None else found
             if len(self._known) > _KNOWN:
-                # The oldest: a dict keeps the order in which its keys came.
+                # The oldest: a dict keeps the order of insertion.
                 del self._known[next(iter(self._known))]
         return found
 
@@ -58,9 +58,9 @@ class Interpreter:
         theirs = {
             each.id: _fours(f"{each.target.text} {each.verse.text if each.verse else ''}")
             for each in shown
-            # In order: nobody goes back to a sentence before the one that was said again last.
+            # In order: nobody goes back to a sentence before the last one repeated.
             if self._last <= each.id < key
-            # Who says his own sentence twice must not be taken for an echo of his interpreter.
+            # A speaker who repeats himself must not count as an echo of his interpreter.
             and self._known.get(each.id, ("", None))[1] is None
             and each.source.lang != lang == each.target.lang
             and start_s - each.end_s <= _WITHIN_S
@@ -68,7 +68,7 @@ class Interpreter:
         recent = dict(list(theirs.items())[-_LOOKS_AT:])
         if len(words(text)) < _FEWEST or not recent:
             return None
-        # Against all of them at once: two sentences may be said again in one.
+        # Compared with all of them at once: one sentence may repeat two.
         together = sum(recent.values(), Counter[str]())
         if (heard & together).total() < _SHARE * heard.total():
             return None
@@ -76,6 +76,6 @@ class Interpreter:
 
 
 def _fours(text: str) -> Counter[str]:
-    """Return the letters of a text by fours, with the spaces: they forgive another ending."""
+    """Return the letter 4-grams of a text, with spaces: they tolerate different endings."""
     line = f" {' '.join(map(plain, words(text)))} "
     return Counter(line[at : at + 4] for at in range(len(line) - 3))

@@ -1,4 +1,4 @@
-"""A time range to be removed from the record, and the records that fall into it. Pure."""
+"""A time range to be removed from the record, and the records in it. Pure."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _NOT_SPOKEN = ("event", "health", "summary")
 
 @dataclass(frozen=True, slots=True)
 class Redaction:
-    """A removal: everything of which any part was spoken between two times of the audio."""
+    """A removal: every utterance that overlaps a time range of the audio."""
 
     from_s: float
     to_s: float
     ids: tuple[int, ...] = ()
-    """Utterances to remove whatever their times: they had no final yet."""
+    """Utterances to remove regardless of their times: they had no final yet."""
 
     def takes(self, key: int, start_s: float, end_s: float) -> bool:
         """Return whether an utterance is removed."""
@@ -48,39 +48,39 @@ class RedactionFilter:
 
     @property
     def found(self) -> Redaction:
-        """The removal with the ids of all that is known to go: files of sound have no times."""
+        """The removal with the ids of all removed utterances, since audio files have no times."""
         return replace(self.purge, ids=tuple(sorted(self._ids)))
 
     def has(self, key: int) -> bool:
-        """Whether an utterance is known to go."""
+        """Whether an utterance is removed, as far as known."""
         return key in self._ids
 
     def takes(self, record: CaptionMessage | Record) -> bool:
-        """Return whether a caption or a record of the diagnostics is removed."""
+        """Return whether a caption or a diagnostics record is removed."""
         match record:
             case CaptionMessage() | UtteranceRecord() | TranslationRecord():
                 return self._takes(record.id, (record.start_s, record.end_s))
             case CompareRecord():
-                return self._takes(record.id)  # it has no times of its own
-            # A notice without texts takes one away: nothing is in it, and without it that stood.
+                return self._takes(record.id)  # it has no times itself
+            # A notice without texts clears an earlier one, which would stay without it.
             case NoticeEvent(texts=texts):
                 return bool(texts) and self._takes_at(record.at_s)
             case RuleEvent(held=True):
                 return self._takes_at(record.at_s)
             case _:
-                return False  # nothing that was spoken is in it
+                return False  # it contains no speech
 
     def line(self, line: bytes) -> bytes:
         """Return a line of a file, or b"" if it is removed.
 
         The file may be the journal, the diagnostics, the pairs or the review's. A line that cannot
-        be parsed is removed too: nobody can tell what it says.
+        be parsed is removed too, since its content is unknown.
         """
         try:
-            # Not as its own type: lines of an older version must be found as well.
+            # Not parsed into its type: lines of an older version must be found as well.
             record = orjson.loads(line)
             key = record.get("id")
-            # Events and health records have ids of their own, or none.
+            # Events and health records have other ids, or none.
             spoken = isinstance(key, int) and record.get("type") not in _NOT_SPOKEN
             times = (record["start_s"], record["end_s"]) if spoken and "end_s" in record else None
             gone = spoken and self._takes(key, times)
@@ -89,7 +89,7 @@ class RedactionFilter:
                 gone = self._takes_at(record["at_s"])
         except (ValueError, TypeError, KeyError, AttributeError):
             return b""
-        # A caption has a line for each version: counted by id.
+        # Counted by id, since a caption has a line for each version.
         if gone and record.get("type") == "caption":
             self._captions.add(key)
         return b"" if gone else line

@@ -1,9 +1,9 @@
 """Captions as subtitles (SubRip, WebVTT) and as plain text.
 
-Pure. The functions for one cue give the same text piece by piece, so that a live file grows by one
-piece for each caption. Captions are laid out with short lines, few lines and enough time, by the
-limits that broadcasters share (BBC Subtitle Guidelines; Netflix Timed Text Style Guide): 42
-characters a line, two lines, 17 characters a second where the speech allows.
+Pure. The functions for one cue return one piece of the same file, so that a live file grows by one
+piece for each caption. The layout follows the limits that broadcasters share (BBC Subtitle
+Guidelines; Netflix Timed Text Style Guide): 42 characters a line, two lines, 17 characters a second
+if the speech allows it.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from pipeline.core.languages import language
 from pipeline.protocol.caption import CaptionMessage
 
 Side = Literal["source", "target"]
-"""The text that was said, or its translation."""
+"""The source text or its translation."""
 SIDES: tuple[Side, ...] = get_args(Side)
 
 VTT_HEADER = "WEBVTT\n\n"
-# A cue ends after it begins (WebVTT), and one of no length is never seen.
+# WebVTT requires a cue to end after it begins; a cue of no length is never seen.
 _SHORTEST_S = 0.1
-# What was typed has no end in the sound: it is shown for the time to read it.
+# Typed text has no end in the audio: it is shown for the time to read it.
 _READ_A_SECOND = 15.0
 _SHORTEST_TYPED_S = 2.0
-# SubRip has no escapes: what looks like a tag is swallowed, what looks like a time ends the cue.
+# SubRip has no escapes: players drop text like a tag, and text like a time ends the cue.
 _SRT_LOOKALIKES = str.maketrans({"<": "‹", ">": "›"})
-# ">" as well: `-->` must not stand in a cue's text.
+# ">" as well: a cue's text must not contain `-->`.
 _VTT_ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 
 
@@ -46,8 +46,7 @@ class Cue:
 def cues(messages: Iterable[CaptionMessage], side: Side) -> list[Cue]:
     """Return the cues of a journal: the newest final version of each caption, in order of `id`.
 
-    Hidden captions are left out. No cue begins before the one before it has ended; one that was
-    typed ends where the next one begins.
+    Hidden captions are left out. Cues do not overlap. A typed cue ends where the next one begins.
     """
     result: list[Cue] = []
     is_typed = False
@@ -56,7 +55,7 @@ def cues(messages: Iterable[CaptionMessage], side: Side) -> list[Cue]:
         if previous and is_typed and message.start_s < previous.end_s:
             end_s = max(message.start_s, previous.start_s + _SHORTEST_S)
             previous = replace(previous, end_s=min(previous.end_s, end_s))
-        # The one before is put back as well: its end may just have been moved.
+        # The previous cue is put back as well: its end may have changed.
         if cue := follow(previous, message, side):
             result[-1:] = [previous, cue] if previous else [cue]
             is_typed = _is_typed(message)
@@ -77,10 +76,10 @@ def newest(messages: Iterable[CaptionMessage]) -> list[CaptionMessage]:
 def languages(messages: Iterable[CaptionMessage]) -> dict[Side, str]:
     """Return the most frequent language of each side; {} without captions.
 
-    Captions that have no translation do not count for the target, unless none has one.
+    Captions without a translation do not count for the target, unless none has a translation.
     """
     kept = list(messages)
-    # A service whose translator was gone for most of it is still one in its target language.
+    # A service has its target language even if the translator was gone for most of it.
     translated = [message for message in kept if message.target.engine != "source"] or kept
     counts: dict[Side, Counter[str]] = {
         "source": Counter(message.source.lang for message in kept),
@@ -95,7 +94,7 @@ def plain(text: str) -> str:
 
 
 def subtitle(message: CaptionMessage, side: Side) -> str:
-    """Return a caption's text on one line, a translated verse with its reference behind it."""
+    """Return a caption's text on one line, a translated verse followed by its reference."""
     text = plain((message.source if side == "source" else message.target).text)
     if side == "target" and text and message.verse:
         return f"{text} ({message.verse.ref})"
@@ -107,7 +106,7 @@ def follow(previous: Cue | None, message: CaptionMessage, side: Side) -> Cue | N
     text = subtitle(message, side)
     if not text:
         return None
-    # Players show cues that overlap on top of each other.
+    # Cues must not overlap: players show overlapping cues on top of each other.
     start_s = max(message.start_s, previous.end_s if previous else 0.0)
     least_s = _SHORTEST_S
     if _is_typed(message):
@@ -116,7 +115,7 @@ def follow(previous: Cue | None, message: CaptionMessage, side: Side) -> Cue | N
 
 
 def _is_typed(message: CaptionMessage) -> bool:
-    """Whether nobody has spoken it: `CaptionBoard.add_typed` gives it no length in the sound."""
+    """Whether a caption was typed: `CaptionBoard.add_typed` gives it almost no length."""
     return message.end_s - message.start_s < _SHORTEST_S
 
 
@@ -153,8 +152,8 @@ def txt_cue(cue: Cue) -> str:
 
 
 def clock_time(seconds: float, point: str) -> str:
-    """Return a time as hours, minutes, seconds and, behind `point`, milliseconds."""
-    # Rounded before it is divided: else 59.9996 s would be written as 60.000 seconds.
+    """Return a time as hours, minutes, seconds and, after `point`, milliseconds."""
+    # Rounded before the division: else 59.9996 s would be written as 60.000 seconds.
     whole_s, ms = divmod(round(seconds * 1000), 1000)
     minutes, s = divmod(whole_s, 60)
     hours, minutes = divmod(minutes, 60)
@@ -171,7 +170,7 @@ _COMMA_END = re.compile(r",[\"'”’»)\]]*$")
 
 def break_cost(before: str, after: str, lang: str) -> float:
     """Return the cost of a break between two words of language `lang`."""
-    # Ties go first: "el Sr." ends like a sentence and belongs to the name.
+    # Tied words first: "el Sr." ends like a sentence but belongs to the name.
     opened = before.lstrip("\"'“‘«(¿¡[").lower()
     known = language(lang)
     if opened in known.leaning:
@@ -193,14 +192,14 @@ CHARS_PER_S = 17.0
 SHORTEST_S = 5 / 6
 """The shortest time of a cue if the speech allows it; a shorter one cannot be read."""
 GAP_S = 0.08
-"""The gap between two cues, two frames, by which the eye sees the change."""
+"""The gap between two cues, two frames, so that the eye sees the change."""
 
-# Points as those of `break_cost`, whose worst break costs 30.
+# Costs on the scale of `break_cost`, whose worst break costs 30.
 _PART = 25.0  # cost of one more cue
 _LONE_WORD = 40.0  # cost of a single word by itself
-_CUE_BREAK = 2.0  # weight of a break between cues against one between lines
+_CUE_BREAK = 2.0  # weight of a break between cues, relative to one between lines
 _FULL_CHARS = 25  # a shorter cue looks lost
-_CLIPPED_S = 0.1  # least time of a caption that the one before it runs into
+_CLIPPED_S = 0.1  # least time of a caption that the previous one runs into
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,17 +215,17 @@ def arrange(captions: Sequence[Spoken]) -> list[Cue]:
     """Return the cues of captions in order of time. Two languages share the lines of a cue.
 
     A caption too long for one cue becomes several, which share its time by their characters. If
-    there is too little time to read it at CHARS_PER_S, it stays on screen into the pause after it.
+    its time is too short to read it at CHARS_PER_S, it stays on screen into the pause after it.
     """
     result: list[Cue] = []
     starts_s = [caption.start_s for caption in captions[1:]]
-    # The last caption has no next one, and takes all the time that it wants.
+    # The last caption has no next one, so it gets all the time that it needs.
     for caption, next_s in zip_longest(captions, starts_s):
         # Two languages get a line each: four lines would cover the picture.
         lines = LINES // len(caption.texts)
         parts = [divide(text, lang, lines) for lang, text in caption.texts]
         count = max(map(len, parts))
-        # Both languages must change together: the shorter one is divided again, into as many.
+        # Both languages must change together: the shorter one is divided into as many cues.
         parts = [
             texts if len(texts) == count else divide(text, lang, lines, count)
             for (lang, text), texts in zip(caption.texts, parts, strict=True)
@@ -234,7 +233,7 @@ def arrange(captions: Sequence[Spoken]) -> list[Cue]:
         shown = ["\n".join(filter(None, texts)) for texts in zip_longest(*parts, fillvalue="")]
         chars = [max(map(len, texts)) for texts in zip_longest(*parts, fillvalue="")]
         start_s = max(caption.start_s, result[-1].end_s if result else 0.0)
-        # The cue before may have needed all of this one's time; none is to be of no length.
+        # The previous cue may have used all of this caption's time; each needs some length.
         end_s = max(caption.end_s, start_s + _CLIPPED_S)
         wanted_s = start_s + max(sum(chars) / CHARS_PER_S, len(chars) * SHORTEST_S)
         end_s = max(end_s, wanted_s if next_s is None else min(wanted_s, next_s - GAP_S))
@@ -247,8 +246,8 @@ def arrange(captions: Sequence[Spoken]) -> list[Cue]:
 def divide(text: str, lang: str, lines: int = LINES, count: int = 0) -> list[str]:
     """Divide a text into cues of at most `lines` lines, preferably at the ends of phrases.
 
-    `count` is the number of cues, at most one a word; 0 for the number that reads best. Line feeds
-    separate a cue's lines. A word longer than a line is cut.
+    `count` is the number of cues, at most one per word; 0 chooses the number that reads best. Line
+    feeds separate a cue's lines. A word longer than a line is cut.
     """
     words = _Words(text, lang)
     cuts = words.cuts(lines) if count == 0 else words.cuts_into(count, lines)
@@ -256,23 +255,23 @@ def divide(text: str, lang: str, lines: int = LINES, count: int = 0) -> list[str
 
 
 class _Words:
-    """The words of a text, with what is needed of each place between two of them."""
+    """The words of a text, with the cost of a break between each two of them."""
 
     def __init__(self, text: str, lang: str) -> None:
         self._words = words = _split(text)
-        # Worked out once: places are looked at again for each cue that they may be in.
+        # Computed once: each place is looked at again for every cue that may contain it.
         between = (break_cost(*pair, lang) for pair in pairwise(words))
         self._between = [0.0, *between, 0.0]
-        """The cost of a break before each word; of none at the beginning and the end."""
+        """The cost of a break before each word; 0 at the beginning and the end."""
         self._chars = list(accumulate((len(word) + 1 for word in words), initial=0))
-        """The characters before each word, with the spaces."""
+        """The number of characters before each word, spaces included."""
 
     def cuts(self, lines: int) -> list[int]:
-        """Return the places where the cues begin that read best, and the end."""
+        """Return where the cues of the best division begin, and the end."""
         # Dynamic programming over the places of breaks, as in Knuth and Plass (1981).
         best: list[tuple[float, int]] = [(0.0, 0)]  # the least cost so far, the last cue's start
         for end in range(1, len(self._words) + 1):
-            # -at: of equal costs the last cue is the shortest one, and those before it are full.
+            # -at: at equal costs the last cue is the shortest, and those before it are full.
             best.append(min((best[at][0] + cost, -at) for at, cost in self._last_cues(end, lines)))
         cuts = [end := len(self._words)]
         while end:
@@ -281,8 +280,8 @@ class _Words:
         return cuts[::-1]
 
     def cuts_into(self, count: int, lines: int) -> list[int]:
-        """Return the same for `count` cues, or as many as there can be."""
-        # best[end][parts]: as above, of the first `end` words in `parts` cues.
+        """Return the same for `count` cues, or for the most possible."""
+        # best[end][parts]: as above, for the first `end` words in `parts` cues.
         best: list[dict[int, tuple[float, int]]] = [{0: (0.0, 0)}]
         for end in range(1, len(self._words) + 1):
             reached: dict[int, tuple[float, int]] = {}
@@ -306,7 +305,7 @@ class _Words:
 
     def _last_cues(self, end: int, lines: int) -> Iterator[tuple[int, float]]:
         """Yield (start, cost) of each cue that may end before the word `end`."""
-        # Backwards: as soon as the words do not fit, neither do any more of them.
+        # Backwards: once the words do not fit, longer cues do not fit either.
         for start in range(end - 1, -1, -1):
             cost = self._cost(start, end, lines)
             if cost is None:
@@ -319,7 +318,7 @@ class _Words:
         chars = self._length(start, end)
         if chars <= LINE_CHARS:
             return max(0, _FULL_CHARS - chars) ** 2 / 10
-        # One more than two lines hold: the space at which they are parted is in neither.
+        # Plus 1: the space at the break is in neither line.
         if lines == 1 or chars > LINES * LINE_CHARS + 1:
             return None
         return min((cost for cost, _ in self._breaks(start, end)), default=None)
@@ -331,7 +330,7 @@ class _Words:
             if first > LINE_CHARS:
                 return
             if second <= LINE_CHARS:
-                # Lines of about one length are read with the least movement of the eyes.
+                # Lines of similar length need the least eye movement.
                 cost = self._between[at] + 20 * ((first - second) / LINE_CHARS) ** 2
                 yield cost + _LONE_WORD * (at in (start + 1, end - 1)), at
 
@@ -341,7 +340,7 @@ class _Words:
 
 def _split(text: str) -> list[str]:
     return [
-        # Scripts without spaces, and addresses, are one "word" of any length.
+        # Scripts without spaces, and addresses, are one long "word".
         word[at : at + LINE_CHARS]
         for word in text.split()
         for at in range(0, len(word), LINE_CHARS)

@@ -1,4 +1,4 @@
-"""Check the input for a few seconds: is it there, loud enough, not too loud, and is it speech?"""
+"""Check the input for a few seconds: present, loud enough, not too loud, and speech?"""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from pipeline.core.types import BLOCK_SAMPLES, SAMPLE_RATE
 from pipeline.engines.process import factory
 
 NOTHING_DBFS = -90.0
-"""No analog input is below this: it is muted, or the channel carries nothing."""
+"""Every analog input is louder; below this it is muted, or the channel has no signal."""
 SILENT_DBFS = -50.0
-"""The loudest quarter second of somebody speaking is well above this."""
+"""The loudest quarter second of speech is well above this."""
 QUIET_DBFS = -40.0
 CLIPPED_SHARE = 0.1
-"""From this share of clipped quarter seconds on, the recognizer suffers."""
+"""Share of clipped quarter seconds from which recognition suffers."""
 _MOST_CHANNELS = 8
 _FILE_S = 60.0
-"""How much of an audio file is listened to; it takes no time."""
+"""Seconds of an audio file that are checked; reading them takes no time."""
 _FIX = "See `stark-translate devices`, and set audio.device."
 # A quarter of a second: 8 blocks of 32 ms.
 _WINDOW_BLOCKS = 8
@@ -46,13 +46,13 @@ class Heard:
 
 
 def checks(settings: Settings, seconds: float) -> Iterator[Check]:
-    """Yield the checks of the voice detector and of the input; a microphone is given `seconds`."""
+    """Yield the checks of the voice detector and of the input; a microphone runs for `seconds`."""
     audio = settings.audio
     detector = factory.speech_detector()
     source = factory.audio_source(settings)
     doing = f"Speak into the microphone: listening for {seconds:g} s"
     if audio.input:
-        # As fast as it can be read, whatever `audio.pace` says.
+        # At full speed, regardless of `audio.pace`.
         source = AudioFile(Path(audio.input), channel=audio.channel, pace="fast")
         doing, seconds = f"Listening to {audio.input}", _FILE_S
 
@@ -61,7 +61,7 @@ def checks(settings: Settings, seconds: float) -> Iterator[Check]:
         return Passed("Silero is there.")
 
     def opened() -> Passed:
-        # By itself, so that "cannot be opened" and "is too quiet" are two results.
+        # A separate check, so that "cannot be opened" and "is too quiet" are two results.
         source.open()
         source.close()
         return Passed(f"{source.name} opens.")
@@ -85,11 +85,11 @@ def checks(settings: Settings, seconds: float) -> Iterator[Check]:
 def listen(
     source: AudioSource, detector: SpeechDetector, *, seconds: float, threshold: float
 ) -> Heard:
-    """Open `source`, take that many seconds of it or all there is, and close it.
+    """Open `source`, read so many seconds or to its end, and close it.
 
     A block is speech from the probability `threshold` on. Raises what the source raises.
     """
-    # Silero remembers: what it heard before would colour the first blocks.
+    # Silero has a state: earlier audio would influence the first blocks.
     detector.reset()
     blocks = []
     speech_blocks = 0
@@ -102,7 +102,7 @@ def listen(
                 break
     finally:
         source.close()
-    # Quarter seconds: over the whole time pauses would hide a voice, in a block a click counts.
+    # Quarter seconds: in a longer window pauses would hide a voice, in a block a click counts.
     windows = [
         np.concatenate(blocks[start : start + _WINDOW_BLOCKS])
         for start in range(0, len(blocks), _WINDOW_BLOCKS)
@@ -118,13 +118,13 @@ def listen(
 
 def loud_channel(file: str, detector: SpeechDetector) -> int:
     """Return the first channel of a recording that is not silent, 0 if there is none."""
-    # In recordings only: at a microphone somebody would have to speak for each channel.
+    # Only for recordings: at a microphone somebody would have to speak for each channel.
     for channel in range(1, _MOST_CHANNELS + 1 if file else 1):
         source = AudioFile(Path(file), channel=channel, pace="fast")
         try:
-            # Only the level counts here, whatever the detector takes it for.
+            # Only the level counts here, not the detector's result.
             heard = listen(source, detector, seconds=_FILE_S, threshold=1.0)
-        except AudioError:  # it has no such channel
+        except AudioError:  # there is no such channel
             return 0
         if heard.loudest_dbfs >= SILENT_DBFS:
             return channel
@@ -132,13 +132,13 @@ def loud_channel(file: str, detector: SpeechDetector) -> int:
 
 
 def judge(heard: Heard, name: str) -> Passed:
-    """Say whether captions can be made of this. Raises AudioError: audio-silent, audio-clipping.
+    """Judge if the audio is good enough for captions. Raises AudioError.
 
-    `name` is the input's, for the person.
+    Codes: audio-silent, audio-clipping. `name` is the input's name for the message.
     """
     summary = f"{name}: {heard.loudest_dbfs:.0f} dBFS at its loudest in {heard.seconds:.0f} s"
     spoken = heard.speech_s * SAMPLE_RATE >= _SPEECH_BLOCKS * BLOCK_SAMPLES
-    # Whatever the detector says: a preamplifier alone is louder than this.
+    # Regardless of the detector: even the noise of a preamplifier is louder than this.
     if heard.loudest_dbfs < NOTHING_DBFS:
         raise AudioError(
             "audio-silent",
@@ -146,7 +146,7 @@ def judge(heard: Heard, name: str) -> Passed:
             "Switch the microphone on and unmute its channel in the mixer and in the system's "
             "sound settings; see whether audio.channel is the one it is plugged into.",
         )
-    # A quiet voice that the detector hears is no silence: that gets advice below.
+    # A quiet voice that the detector recognizes is not silence: it gets advice below.
     if heard.loudest_dbfs < SILENT_DBFS and not spoken:
         raise AudioError(
             "audio-silent",

@@ -42,9 +42,9 @@ from pipeline.server.tls import SOON, Certificate
 from pipeline.session.recorder import make_folder, unwritable
 
 _SERVICE_BYTES = 6_000_000
-"""Two hours: the demo's folder grows by 40 kB a minute, all files together."""
+"""Two hours at the demo's rate: its folder grows by 40 kB a minute, all files together."""
 _DISK_BYTES = 100_000_000
-"""Room for the service, the system's own logs, and what other programs write meanwhile."""
+"""Room for the service, the system's logs and other programs."""
 _LOOPBACK = ("127.", "::1", "localhost")
 _SOUND = {
     "none": "No sound is kept.",
@@ -62,12 +62,12 @@ def checks(
 ) -> list[Check]:
     """Return the checks for these settings, quick ones first, the rehearsal's last.
 
-    `audio` False leaves the microphone out; else it is listened to for `seconds`.
+    With `audio` the microphone is checked too, for `seconds`.
     """
     settings = loaded.settings
     sessions = Path(settings.session.directory)
     return [
-        # First: `stark-translate check` has an exit code of its own for it.
+        # First: `stark-translate check` has a separate exit code for it.
         Check("settings", "Reading the settings", partial(_settings, loaded)),
         Check("dictionary", "Reading the dictionary", partial(_dictionary, settings)),
         *_verses_checks(settings),
@@ -86,7 +86,7 @@ def checks(
 
 
 def standing_checks(settings: Settings) -> list[Check]:
-    """Return the checks that may be made at any time, also beside a service that runs."""
+    """Return the checks that may run at any time, also during a service."""
     sessions = Path(settings.session.directory)
     return [
         Check("dictionary", "Reading the dictionary", partial(_dictionary, settings)),
@@ -105,7 +105,7 @@ def _settings(loaded: Loaded) -> Passed:
             for code in (translate.source, narrowed.translate.target):
                 language(code)
     origins = Counter(loaded.origins.values())
-    # A Counter lets one delete what it does not have.
+    # A Counter does not raise if a deleted key is missing.
     del origins["built-in default"], origins[INHERITED_FROM]
     places = ", ".join(f"{origin} ({count} set)" for origin, count in origins.items())
     pair = f"{translate.source} to {' and '.join(translate.langs)}"
@@ -128,14 +128,14 @@ def _verses_checks(settings: Settings) -> Iterator[Check]:
 
 
 def _verses(settings: Settings) -> Passed:
-    """Say which Bible is shown; without one a service goes on, so nothing here is red."""
+    """Report which Bible is shown. It never fails: a service works without one."""
     if settings.church.verses == "off":
         return Passed("Printed verses are switched off.")
     try:
         edition = editions.for_language(settings.translate.target, settings.church.edition)
         verse_index.load_built(settings.translate.source)
     except VersesError as error:
-        # Nothing to mend: many languages have no Bible here.
+        # There is nothing to fix: many languages have no Bible here.
         if error.code == "verses-none":
             return Passed(f"{error.message} Verses are translated like all else.")
         return Passed(error.message, error.fix, error.code)
@@ -155,7 +155,7 @@ def _logo_checks(church: Church) -> tuple[Check, ...]:
 
 
 def _logo(church: Church) -> Passed:
-    """Say whether pages show the logo; a service goes on without, so nothing here is red."""
+    """Report whether pages show the logo. It never fails: a service works without one."""
     try:
         found = branding(church)
     except ServerError as error:
@@ -176,7 +176,7 @@ def _certificate(server: ServerSettings) -> Passed:
     facts = certificate.facts
     said = f"For {', '.join(facts.names) or 'no name'}, until {facts.until:%Y-%m-%d}."
     host = urlsplit(page_address(server.host, server.port)).hostname or ""
-    # The name that phones open decides whether they trust the certificate.
+    # Phones trust the certificate only if it has the name that they open.
     opened = urlsplit(server.address).hostname or host
     if certificate.exposed:
         return Passed(said, f"Others can read the key: {certificate.exposed}", "tls-key-open")
@@ -189,13 +189,13 @@ def _certificate(server: ServerSettings) -> Passed:
 
 
 def _port(server: ServerSettings) -> Passed:
-    """Bind the port as the daemon does, and let go of it. Raises ServerError."""
+    """Bind the port as the daemon does, and release it. Raises ServerError."""
 
     async def bind() -> int:
         loop = asyncio.get_running_loop()
         bound = await loop.create_server(asyncio.Protocol, server.host, server.port)
         port: int = bound.sockets[0].getsockname()[1]
-        bound.close()  # nobody must be able to connect to a check
+        bound.close()  # no client must connect to a check
         await bound.wait_closed()
         return port
 
@@ -208,7 +208,7 @@ def _port(server: ServerSettings) -> Passed:
         return Passed(f"For phones: {server.address}, as set; by its own name: {address}.")
     if server.host.startswith(_LOOPBACK):
         return Passed(f"{address}, for this machine only (phones need --host 0.0.0.0).")
-    # Bound to every address, and still only this machine has a way to it.
+    # Bound to every address, but only this machine can reach it.
     if str(urlsplit(address).hostname).startswith("127."):
         return Passed(
             f"{address}: this machine is in no network.",
@@ -225,20 +225,20 @@ def _port(server: ServerSettings) -> Passed:
 
 
 def _sessions(directory: Path, settings: Settings) -> Passed:
-    """Make a session folder and write in it, then remove what was not there before.
+    """Make a session folder and write in it, then remove all that is new.
 
     Raises SessionError.
     """
     new = [folder for folder in (directory, *directory.parents) if not folder.exists()]
     file = directory / TOKEN_FILE
     try:
-        # One that is there only: made by this user it might be closed to the service's.
+        # Only an existing token: one made by this user might be unreadable for the service's user.
         if not settings.operator.token and file.exists():
             operator_token(directory)
-        # Exactly what the daemon does at its start.
+        # Exactly as the daemon does at its start.
         folder = make_folder(directory, datetime.now(UTC))
         try:
-            # With a sync: some disks take a write and fail only when it is flushed.
+            # With a sync: some disks accept a write and fail only at the flush.
             probe = GrowingFile(folder / "check", sync=True)
             try:
                 probe.append(b"check\n")
@@ -249,16 +249,16 @@ def _sessions(directory: Path, settings: Settings) -> Passed:
     except OSError as error:
         raise unwritable(directory, error) from None
     finally:
-        # A folder made by this user might be closed to the one that the service runs as.
+        # A folder made by this user might not be writable for the service's user.
         for folder in new:
             with suppress(OSError):
-                # It refuses a folder that is not empty, so nothing of anybody's goes.
+                # rmdir refuses a folder that is not empty, so no user's files are lost.
                 folder.rmdir()
     return Passed(f"{directory.resolve()} can be written. {_SOUND[settings.session.keep_audio]}")
 
 
 def _disk(directory: Path) -> Passed:
-    # The directory may not exist yet; its disk is that of the nearest parent that does.
+    # The directory may not exist yet; its nearest existing parent is on the same disk.
     there = next(f for f in (directory.absolute(), *directory.absolute().parents) if f.is_dir())
     free = shutil.disk_usage(there).free
     room = f"{human_size(free)} free; two hours take about {human_size(_SERVICE_BYTES)}"
@@ -272,13 +272,13 @@ def _disk(directory: Path) -> Passed:
 
 
 def outside_checks(settings: Settings) -> list[Check]:
-    """Return a check for each thing outside of this machine that captions are sent to."""
+    """Return a check for each destination of captions outside this machine."""
     checks = []
     if settings.publish.nats:
         doing = "Reaching the NATS server"
         checks.append(Check("publish", doing, partial(_publish, settings.publish)))
     for each in settings.outputs:
-        # HLS has none: our own pages serve it.
+        # HLS has no url: the program's own pages serve it.
         if each.url:
             doing = f"Reaching {each.program} of [[outputs]]"
             checks.append(Check(f"output-{each.program}", doing, partial(_output, each)))
@@ -286,7 +286,7 @@ def outside_checks(settings: Settings) -> list[Check]:
 
 
 def _publish(settings: Publish) -> Passed:
-    """Log in. Raises PublishError where waiting does not help, such as a wrong password."""
+    """Log in. Raises PublishError if waiting does not help, such as a wrong password."""
 
     async def ask() -> None:
         broker = await Broker.connect(settings)
@@ -297,10 +297,10 @@ def _publish(settings: Publish) -> Passed:
 
     place = place_of(settings.nats)
     try:
-        # A loop of its own: beside a service too checks run in a thread without one.
+        # A new event loop: during a service too, checks run in a thread without one.
         asyncio.run(ask())
     except PublishError as error:
-        # It may come later: captions in the hall need it not.
+        # It may start later: captions in the hall do not need it.
         if error.code == "publish-unreachable":
             advice = f"Start it, or mend publish.nats. {_REFUSED_BY_UNIT} (docs/SCALE.md)."
             return Passed(error.message, advice, error.code)
@@ -310,16 +310,16 @@ def _publish(settings: Publish) -> Passed:
 
 
 def _output(output: Output) -> Passed:
-    """Connect, and ask for nothing: each of these programs takes a request for a caption."""
+    """Connect only: each of these programs would take a request for a caption."""
     parts = urlsplit(output.url)
     is_https = parts.scheme == "https"
     host, port = str(parts.hostname), parts.port or (443 if is_https else 80)
     try:
-        # Nothing is sent: a connection that is closed again shows no caption anywhere.
+        # Nothing is sent: a bare connection shows no caption.
         with socket.create_connection((host, port), _ANSWER_S) as plain:
             if is_https:
                 ssl.create_default_context().wrap_socket(plain, server_hostname=host).close()
-    except (OSError, ValueError) as error:  # ValueError: a name that cannot be one
+    except (OSError, ValueError) as error:  # ValueError: an invalid host name
         mend = f"Start it, or mend the url of {output.program} in [[outputs]]."
         advice = f"{mend} {_REFUSED_BY_UNIT} (docs/DISPLAYS.md)."
         return Passed(f"{host}:{port} does not answer: {error}.", advice, "output-unreachable")

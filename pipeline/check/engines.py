@@ -1,4 +1,4 @@
-"""Check every engine before a service: it loads, gets one sentence right, in time, and fits."""
+"""Check every engine before a service: loading, accuracy and speed on one sentence, memory."""
 
 from __future__ import annotations
 
@@ -38,18 +38,18 @@ from pipeline.text.language_check import gibberish
 from pipeline.tuning.plan import HEADROOM_BYTES
 
 Describe = Callable[[Settings], EngineSpec | None]
-"""Describes an engine. Raises ModelError, ConfigError."""
+"""Returns an engine's specification. Raises ModelError, ConfigError."""
 
 _BUSY = 0.5
 """Real-time factor above which a recognizer has little time left for partials."""
 
 _SLOW_VOICE = 0.8
-"""Real-time factor of all languages together above which a voice cannot keep up."""
+"""Real-time factor, summed over all languages, above which a voice cannot keep up."""
 _NUMBERS = "1, 2, 3, 4, 5, 6, 7, 8, 9, 10."
-"""What every language can say."""
+"""A text that every language can speak."""
 
 _SERVER_S = 5.0
-"""Seconds after which a server that has not listed its models is as good as none."""
+"""Seconds for a server to list its models; after that it counts as unreachable."""
 _KEYS = {
     "stt": "stt",
     "marian": "translate.partial",
@@ -61,15 +61,15 @@ _KEYS = {
 }
 _ON_GPU = {"stt": 'device = "cpu"', "gemma": "gpu_layers = 0"}
 _LATE = ("gemma", "server-final", "compare")
-"""What makes finals may be late."""
+"""Engines that make finals; they may be slow."""
 
 
 class EngineChecks:
-    """Loads the engines of the settings and keeps them loaded, so that their memory adds up.
+    """Loads the engines of the settings and keeps them loaded, to measure their total memory.
 
-    The golden sentence goes to each engine by itself: a translator gets what was really said, not
-    what the recognizer made of it. Each runs in a process of its own, as in a service, until the
-    `with` block ends: one that dies is red, and says of what.
+    Each engine gets the golden sentence itself: a translator gets the reference text, not the
+    recognizer's. Each engine runs in its own process, as in a service, until the `with` block
+    ends. If the process dies, the check fails and gives the reason.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -77,7 +77,7 @@ class EngineChecks:
         self._recognizer: RecognizerProcess | None = None
         self._translators: dict[str, TranslatorProcess] = {}
         self._speaker: SpeakerProcess | None = None
-        # Now: when the engines are loaded, what they took is no longer free.
+        # Measured before the engines are loaded, since they take free memory.
         self._free_before = psutil.virtual_memory().available
 
     def __enter__(self) -> Self:
@@ -106,14 +106,14 @@ class EngineChecks:
         yield from self._server_checks()
         if self._settings.speech.enabled:
             yield Check("speech", "Trying the voice", self._speak)
-        # Behind them: only now are all of them loaded, as they will be in the service.
+        # After the others: only now are all engines loaded, as they will be in the service.
         yield Check("memory", "Adding up the memory", self._memory)
         if self._settings.translate.compare.engine != "none":
             doing = "Trying the translator to compare with"
             yield Check("compare", doing, self._compare)
 
     def _translator_checks(self, narrowed: Settings, suffix: str = "") -> Iterator[Check]:
-        """Yield the checks of the translators here into one language, whose name is the suffix."""
+        """Yield the checks of the local translators into one language; `suffix` names it."""
         translate = narrowed.translate
         engines: dict[str, tuple[Role, Describe, Part]] = {}
         if translate.partial.engine == "marian" or factory.has_local(narrowed):
@@ -133,7 +133,7 @@ class EngineChecks:
         return Passed(*factory.what_stands_in(self._settings, pair), "pair-no-model")
 
     def _load_recognizer(self) -> Passed:
-        # No second try: a check is to say that an engine died, not to get over it.
+        # No restart: a check must report that an engine died.
         self._recognizer = factory.recognizer_process(self._settings, restarts=False, local=True)
         if self._settings.stt.hotwords:
             self._recognizer.hotwords = Dictionary(self._settings).hotwords
@@ -148,7 +148,7 @@ class EngineChecks:
             if spec is not None and other.spec.is_like(spec):
                 self._translators[name] = other
                 return Passed(f"{other.name} is loaded: languages take turns at it.")
-        # Without a second try, as with the recognizer.
+        # No restart, as for the recognizer.
         translator = factory.translator_process(narrowed, spec, part, restarts=False)
         if translator is None:
             return Passed("Not asked for.")
@@ -179,7 +179,7 @@ class EngineChecks:
         for part, spec in server_specs(self._settings).items():
             name, lang = f"server-{part}", spec.arguments["target"]
             server = OpenAi(str(spec.model), section=spec.section, **spec.arguments)
-            # Several languages at one server: that it is there has to be seen once.
+            # Several languages may use one server: one check that it answers is enough.
             first = asked.setdefault(place_of(spec), name)
             if first == name:
                 doing = f"Asking the server of [{spec.section}]"
@@ -200,7 +200,7 @@ class EngineChecks:
         yield Check(f"golden-{name}", doing, run, (name,), _server_fix(name))
 
     def _compare(self) -> Passed:
-        """Try what finals are compared with; rehearsals need it, a service does not."""
+        """Try the engine that finals are compared with. Rehearsals need it, a service does not."""
         compare = self._settings.translate.compare
         role: Role = "marian" if compare.engine == "marian" else "gemma"
         spec = partial(factory.compare_spec, self._settings)
@@ -221,7 +221,7 @@ class EngineChecks:
             self._speaker = factory.speaker_process(self._settings, restarts=False)
             if self._speaker is None:
                 return Passed("Not asked for.")
-            # Not timed: a service loads the voice once.
+            # Loading is not timed: a service loads the voice once.
             self._speaker.load()
             langs, start_s, spoken_s = speech_languages(self._settings), time.perf_counter(), 0.0
             for lang in langs:
@@ -241,7 +241,7 @@ class EngineChecks:
     def _engines(self) -> list[EngineProcess]:
         alone = [each for each in (self._recognizer, self._speaker) if each]
         every: list[EngineProcess] = [*alone, *self._translators.values()]
-        # Each once: languages may take turns at one process, whose memory counts once.
+        # Each process once: several languages may share one, and its memory counts once.
         return list({id(each): each for each in every}.values())
 
     def _recognize(self) -> Passed:
@@ -254,15 +254,15 @@ class EngineChecks:
         if name not in self._translators:
             return untried(source)
         translator = self._translators[name]
-        translator.target = lang  # several may take turns at it
+        translator.target = lang  # several languages may share it
         return try_translator(name, translator, source, lang)
 
     def _judged_by_server(self, name: str, server: OpenAi, lang: str) -> Passed:
-        server.open()  # one that shares another's check has not read its key
+        server.open()  # if the server check ran for another language, the key is not read yet
         return try_translator(name, server, self._settings.translate.source, lang)
 
     def _memory(self) -> Passed:
-        """Compare what the engines took with what was free before. Raises ModelError."""
+        """Compare the engines' memory with the memory that was free before. Raises ModelError."""
         used = sum(engine.memory_bytes for engine in self._engines)
         need = used + HEADROOM_BYTES
         memory = (
@@ -278,16 +278,16 @@ class EngineChecks:
 
 @cache
 def golden_sentence() -> Golden:
-    """Return the golden sentence that ships."""
+    """Return the golden sentence that ships with the program."""
     return read_golden(bundled("demo", "golden.json"))
 
 
 def try_recognizer(name: str, recognizer: Recognizer, lang: str) -> Passed:
-    """Have the golden sentence heard. Raises EngineError; `name` is as in `judge`."""
+    """Have the golden sentence recognized. Raises EngineError; `name` is as in `judge`."""
     golden = golden_sentence()
     if lang != golden.spoken:
         return untried(lang)
-    # Loading is not in it; that has its own check.
+    # Loading is not timed here; it has its own check.
     start_s = time.perf_counter()
     text = recognizer.recognize(golden.pcm, final=True).text
     return judge(golden, name, text, lang, time.perf_counter() - start_s)
@@ -307,9 +307,9 @@ def judge(golden: Golden, name: str, text: str, lang: str, took_s: float) -> Pas
     """Judge an engine's text and its time. Raises EngineError: golden-missed, engine-slow.
 
     `name` is the engine's: `stt`, `marian`, `gemma`, `compare`, `server-stt`, `server-partial` or
-    `server-final`, with the language behind it for an extra target. A recognizer must get every
-    word, a translator every content word. What makes finals may be slow: a late one is taken from
-    the quick translator.
+    `server-final`, followed by the language for an extra target. A recognizer must get every
+    word, a translator every content word. Engines for finals may be slow: if a final is late, the
+    quick translator's text is used.
     """
     hears = name.endswith("stt")
     if text.strip() and not hears and lang not in golden.must:
@@ -321,7 +321,7 @@ def judge(golden: Golden, name: str, text: str, lang: str, took_s: float) -> Pas
             f"{text!r} lacks {' and '.join(map(repr, missing)) or 'all words'}.",
             f"It may be made for other languages or damaged. {another(name)}",
         )
-    # Below 1 the engine is quicker than whoever speaks.
+    # Below 1 the engine is faster than the speaker.
     factor = took_s / golden.duration_s
     result = (
         f"{text!r} in {took_s * 1000:.0f} ms for {golden.duration_s:.1f} s of speech, "
@@ -335,11 +335,11 @@ def judge(golden: Golden, name: str, text: str, lang: str, took_s: float) -> Pas
 
 
 def _unjudged(golden: Golden, text: str, lang: str) -> Passed:
-    """Return what can be said of a text in a language of which no golden text is known.
+    """Return the result for a text in a language without a golden text.
 
-    Raises EngineError where it is in another language, or in another script.
+    Raises EngineError if it is in another language, or in another script.
     """
-    # A text that another language's golden words fit is in that language.
+    # If another language's golden words are all in the text, it is in that language.
     others = [each for each in golden.must if not golden.missing(text, each)]
     wrong = language(others[0]).name if others else gibberish(text, lang)
     if wrong:
@@ -358,19 +358,19 @@ def _unjudged(golden: Golden, text: str, lang: str) -> Passed:
 
 
 def _quick_spec(settings: Settings) -> EngineSpec | None:
-    # With a server: what stands in for it here, since the server has checks of its own.
+    # With a server: the local fallback, since the server has its own checks.
     return factory.local_spec(settings) or factory.partial_spec(settings)
 
 
 def why_degraded(engine: EngineProcess) -> str:
-    """Return the reason as a sentence, "" for an engine that is as it should be."""
-    # Some reasons end with another error's message, which has a full stop already.
+    """Return why an engine is degraded, as a sentence; "" if it is not."""
+    # Some reasons end with another error's message, which already has a full stop.
     reason = engine.degraded_reason.rstrip(".")
     return f"{sentence(reason)}." if reason else ""
 
 
 def untried(lang: str) -> Passed:
-    """Return that no engine can be tried in a language without a golden sentence."""
+    """Return the result for a language without a golden sentence: no engine can be tried."""
     return Passed(
         f"Not tried: there is no golden sentence in {lang!r}.",
         "Rehearse with a recording that you understand (`stark-translate dry-run --input FILE`).",
@@ -379,7 +379,7 @@ def untried(lang: str) -> Passed:
 
 
 def _section(name: str) -> str:
-    """Return the table that asks for an engine; an extra target's has its language behind it."""
+    """Return the settings table of an engine; an extra target's name ends with its language."""
     return next(section for key, section in _KEYS.items() if name.startswith(key))
 
 
@@ -389,7 +389,7 @@ def _server_fix(name: str) -> str:
 
 
 def another(name: str) -> str:
-    """Return what to do about an engine that is no good. `name` is as in `judge`."""
+    """Return what to do about a bad engine. `name` is as in `judge`."""
     if name == "server-stt":
         return "Look which model the server has, and what translate.source is."
     if name.startswith("server-"):
@@ -412,22 +412,22 @@ def faster(name: str) -> str:
 
 
 def place_of(spec: EngineSpec) -> tuple[str, ...]:
-    """Return what decides whether a server is there and serves a model."""
+    """Return the settings that decide whether a server answers and serves a model."""
     return str(spec.model), *(spec.arguments[key] for key in ("url", "key_file", "ca_file"))
 
 
 def _answered(server: RemoteEngine, model: str) -> str:
-    """Return that a server is there and has the model. Raises EngineError, ModelError."""
+    """Return a sentence: a server answers and has the model. Raises EngineError, ModelError."""
     server.open()
     start_s = time.perf_counter()
-    # Nobody breaks a check off: only its time ends it.
+    # A check is never cancelled: only its time limit ends it.
     server.server.check_model(until_s=time.monotonic() + _SERVER_S, check=lambda: None)
     took_ms = (time.perf_counter() - start_s) * 1000
     return f"{server.server.place} serves {model} and answered in {took_ms:.0f} ms."
 
 
 def ask_to_hear(server: OpenAiSpeech, model: str) -> Passed:
-    """See the same of a recognizer's server. Raises EngineError, ModelError."""
+    """Check that a recognizer's server has its model. Raises EngineError, ModelError."""
     said = f"{_answered(server, model)} All that is spoken is sent there, as sound"
     if not server.server.is_open:
         return Passed(f"{said}.")
@@ -436,7 +436,7 @@ def ask_to_hear(server: OpenAiSpeech, model: str) -> Passed:
 
 
 def ask_to_translate(server: OpenAi, spec: EngineSpec) -> Passed:
-    """See the same of a translator's server. Raises EngineError, ModelError."""
+    """Check that a translator's server has its model. Raises EngineError, ModelError."""
     said = _answered(server, str(spec.model))
     if server.server.shows_key:
         key = f"{spec.section}.server"

@@ -1,4 +1,4 @@
-"""Check the machine around the program: its GPU, the timers of systemd, letters to show."""
+"""Check the machine: its GPU, the systemd timers, the fonts."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _ASK_S = 5.0
 Unit = Mapping[str, str]
 """Properties of a unit, as systemctl prints them."""
 _EVERYWHERE = frozenset({"LATIN", "GREEK", "CYRILLIC"})
-"""Scripts that whatever type there is has letters of."""
+"""Scripts that every font covers."""
 _LIST_S = 5.0
 
 
 def machine_checks(settings: Settings) -> list[Check]:
-    """Return a check of GPUs where there are any, and one of timers where some are installed."""
+    """Return a check of the GPUs and one of the timers, each only if there are any."""
     checks = []
     if found := gpus():
         checks.append(Check("gpu", "Looking at the GPU", partial(_gpu, settings, found)))
@@ -39,19 +39,19 @@ def _gpu(settings: Settings, found: Sequence[Gpu]) -> Passed:
     names = ", ".join(dict.fromkeys(gpu.name for gpu in found))
     if users := uses_of_gpu(settings):
         return Passed(f"{names}: for {' and '.join(users)}.")
-    # Only here: `machine` takes a second, to see how busy it is.
+    # Only here: `machine` takes a second to measure the load.
     wrong = judge_gpu(machine())
     message = " ".join((f"{names} is there, and no engine uses it.", *(v.message for v in wrong)))
     mend = [verdict.fix for verdict in wrong]
-    # What it measures decides: a setting that is slower, or hears worse, is not taken.
+    # `tune` measures first: it does not take a setting that is slower or less accurate.
     measure = "`stark-translate tune` measures what it brings and writes the settings."
     return Passed(message, " ".join((*mend, measure)), "gpu-unused")
 
 
 def uses_of_gpu(settings: Settings) -> list[str]:
-    """Return what of the engines here is to use a GPU."""
+    """Return the local engines that are set to use a GPU."""
     users = []
-    # "auto" as well: it takes a GPU where there is one.
+    # "auto" as well: it uses a GPU if there is one.
     if settings.stt.device != "cpu":
         users.append("the recognizer")
     every = [each.translate.final for each in settings.for_each_target()]
@@ -61,17 +61,17 @@ def uses_of_gpu(settings: Settings) -> list[str]:
 
 
 def _units() -> list[Unit]:
-    """Return the timers that are installed, and the services that they start."""
+    """Return the installed timers and the services that they start."""
     systemctl = shutil.which("systemctl")
-    # As systemd's sd_booted() asks: containers may have systemctl, and no systemd that runs.
+    # As systemd's sd_booted() does: containers may have systemctl without a running systemd.
     if systemctl is None or not Path("/run/systemd/system").is_dir():
         return []
     names = [f"{_UNIT}-{name}.timer" for name in _TIMERS]
-    # Without that of `start`: this timer starts the service itself.
+    # Without `start`: its timer starts the main service itself.
     names += [f"{_UNIT}-{name}.service" for name in _TIMERS[1:]]
     try:
         asked = subprocess.run(  # noqa: S603 - our own arguments
-            # It answers for units that do not exist as well; `parse_units` leaves them out.
+            # systemctl also reports units that do not exist; `parse_units` leaves them out.
             [systemctl, "show", *names, f"--property={_PROPERTIES}"],
             capture_output=True,
             text=True,
@@ -84,18 +84,18 @@ def _units() -> list[Unit]:
 
 
 def parse_units(shown: str) -> list[Unit]:
-    """Return the units that are loaded in the output of `systemctl show`."""
+    """Return the loaded units from the output of `systemctl show`."""
     units: list[Unit] = []
     for block in shown.split("\n\n"):
         unit = dict(line.split("=", 1) for line in block.splitlines() if "=" in line)
-        # What is not installed has the state "not-found".
+        # A unit that is not installed has the state "not-found".
         if unit.get("LoadState") == "loaded":
             units.append(unit)
     return units
 
 
 def judge_timers(units: Sequence[Unit]) -> Passed:
-    """Say when timers start what, and what keeps one from it; nothing of it is red."""
+    """Report the next runs of the timers, and what prevents one. It never fails."""
     by_name = {unit["Id"].removeprefix(f"{_UNIT}-"): unit for unit in units}
     on = [
         name
@@ -110,13 +110,13 @@ def judge_timers(units: Sequence[Unit]) -> Passed:
         if by_name[f"{name}.timer"].get("ActiveState") != "active":
             fix = f"systemctl start {_UNIT}-{name}.timer"
             return Passed(f"{message} The timer {name} does not run.", fix, "timer-off")
-    # Captions that begin by a timer and never end fill the disk; those that only end never begin.
+    # Captions that a timer starts but none stops fill the disk; with only a stop none start.
     if ("start" in on) != ("stop" in on):
         other = "stop" if "start" in on else "start"
         fix = f"systemctl enable --now {_UNIT}-{other}.timer"
         return Passed(f"{message} The timer {other} is off.", fix, "timer-off")
     for name in on:
-        # What `show` says of a service that has never run is "success" as well.
+        # `show` also reports "success" for a service that has never run.
         result = by_name.get(f"{name}.service", {}).get("Result", "success")
         if result != "success":
             fix = f"journalctl -u {_UNIT}-{name} says why."
@@ -127,12 +127,12 @@ def judge_timers(units: Sequence[Unit]) -> Passed:
 
 
 def font_checks(settings: Settings) -> tuple[Check, ...]:
-    """Return the check; none where no language needs one, or where nobody can be asked.
+    """Return the check of fonts; none if no language needs it, or if `fc-list` is missing.
 
-    Windows and macOS have such letters, and no `fc-list`; a server without a screen has neither.
+    Windows and macOS have the fonts but no `fc-list`; a server without a screen has neither.
     """
     translate = settings.translate
-    # Every spoken language is among them: what is spoken is a caption language too.
+    # These include every spoken language, since it is a caption language too.
     langs = (translate.source, translate.target, *(each.lang for each in translate.targets))
     needed = tuple(
         lang for lang in langs if lang in LANGUAGES and not LANGUAGES[lang].script <= _EVERYWHERE
@@ -143,12 +143,12 @@ def font_checks(settings: Settings) -> tuple[Check, ...]:
 
 
 def _fonts(langs: Sequence[str]) -> Passed:
-    """Say whether there is type for each language; without any nothing is red: phones have it."""
-    # Asked by language, since fontconfig knows which letters each one needs.
+    """Report whether each language has a font. It never fails: phones have their own fonts."""
+    # Queried by language, since fontconfig knows which characters each one needs.
     missing = [lang for lang in langs if not _has_letters(lang)]
     if not missing:
         return Passed(f"There is type for {_named(langs)}.")
-    # Noto's letters for Chinese, Japanese and Korean are a package of their own.
+    # Noto's fonts for Chinese, Japanese and Korean are a separate package.
     packages = {"cjk" if "CJK" in LANGUAGES[lang].script else "core" for lang in missing}
     install = " ".join(f"fonts-noto-{each}" for each in sorted(packages))
     return Passed(
@@ -159,7 +159,7 @@ def _fonts(langs: Sequence[str]) -> Passed:
 
 
 def _has_letters(lang: str) -> bool:
-    """Whether fontconfig knows type for a language; True where it does not answer."""
+    """Whether fontconfig knows a font for a language; True if it does not answer."""
     asked = ["fc-list", f":lang={lang}", "family"]
     try:
         done = subprocess.run(asked, capture_output=True, timeout=_LIST_S, check=True)  # noqa: S603

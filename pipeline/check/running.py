@@ -1,7 +1,7 @@
-"""Check a service that runs, with the very engines, microphone and folders that it uses.
+"""Check a running service with the engines, microphone and folders that it uses.
 
-For the console: nothing is loaded a second time, since two copies of the models do not fit most
-machines, and captions come from those that are loaded already.
+For the console. Nothing is loaded a second time: most machines have no room for two copies of the
+models, and captions come from the loaded ones.
 """
 
 from __future__ import annotations
@@ -29,35 +29,35 @@ from pipeline.tuning.plan import HEADROOM_BYTES
 from pipeline.workers.base import Engines
 
 Listen = Callable[[float], Heard]
-"""Listens for that many seconds. Raises AudioError where nothing is heard on purpose."""
+"""Listens for so many seconds. Raises AudioError (audio-lost, audio-paused)."""
 
 LISTEN_S = 5.0
-"""As long as it takes to say a sentence at the microphone."""
+"""The time to say a sentence into the microphone."""
 
 _TRANSLATORS: tuple[Role, ...] = ("marian", "gemma")
 
 
 class RunningChecks:
-    """The checks of a service that runs; each is quick, and none loads or ends anything."""
+    """The checks of a running service; each is quick, and none starts or stops an engine."""
 
     def __init__(self, settings: Settings, engines: Engines, listen: Listen) -> None:
-        """Check the engines of every target language, and what `listen` hears."""
+        """Check the engines of every target language, and the audio from `listen`."""
         self._settings = settings
         self._engines = engines
         self._listen = listen
 
     def checks(self) -> Iterator[Check]:
-        """Yield the checks; the microphone last, since somebody speaks then."""
+        """Yield the checks; the microphone last, since somebody has to speak for it."""
         yield from standing_checks(self._settings)
         recognizer, source = self._engines.recognizer, self._settings.translate.source
         ask = partial(try_recognizer, "stt", recognizer, source)
         yield from self._check_engine("stt", recognizer, ask)
         every = self._settings.for_each_target()
-        # Both begin with the first target, and have the others in the order of the settings.
+        # Both lists have the targets in the order of the settings.
         for narrowed, target in zip(every, self._engines.targets, strict=True):
             translate = narrowed.translate
             found: dict[str, Translator | None] = {translate.final.engine: target.final}
-            # Last: where Marian makes the finals, too, there is no other translator.
+            # Set last: if Marian also makes the finals, there is no other translator.
             found[translate.partial.engine] = target.partial
             lang = "" if narrowed is self._settings else target.lang
             for role in _TRANSLATORS:
@@ -76,7 +76,7 @@ class RunningChecks:
         """Yield the checks of an engine; `lang` is that of an extra target."""
         process = process_of(engine)
         if process is None:
-            return  # only a process may be asked from more than one thread
+            return  # only a process may be used from several threads
         name = "the recognizer" if role == "stt" else role.title()
         key, into = (f"{role}-{lang}", f" for {language(lang).name}") if lang else (role, "")
         look = partial(self._look, process)
@@ -85,8 +85,8 @@ class RunningChecks:
         yield Check(f"golden-{key}", doing, ask, (f"model-{key}",), faster(role))
 
     def _look(self, process: EngineProcess) -> Passed:
-        """Say which model runs. Raises EngineError where there is none at present."""
-        # Not waited for: a check says how it is now, and may be repeated.
+        """Report which model runs. Raises EngineError if none runs at present."""
+        # No waiting: a check reports the present state, and can be repeated.
         if process.pid is None:
             why = (process.degraded_reason or "not loaded").rstrip(".")
             message = f"{process.name} does not run: {why}."
@@ -111,7 +111,7 @@ class RunningChecks:
         free = psutil.virtual_memory().available
         used = sum(engine.memory_bytes for _, engine in self._engines.by_stage())
         memory = f"The engines hold {human_size(used)}, {human_size(free)} is free"
-        # The engines are loaded: only growth during the service has to fit.
+        # The engines are loaded already: only growth during the service has to fit.
         if free < HEADROOM_BYTES:
             fix = "Close other programs, or choose smaller models."
             raise ModelError("memory-short", f"{memory}.", fix)

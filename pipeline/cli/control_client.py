@@ -1,4 +1,4 @@
-"""A command for the daemon that runs on this machine, over its port as an operator's page does."""
+"""Send a command to the daemon on this machine, over its port, like an operator's page."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _ANSWER_S = 20.0
 
 
 def ask(server: Server, token: str, message: dict[str, Any], answer: str) -> dict[str, Any]:
-    """Send a message and return the one of type `answer` that it leads to.
+    """Send a message and return its answer, a message of type `answer`.
 
-    Raises ServerError where no daemon answers (daemon-unreachable) or what it refuses, ConfigError
-    for a refusal because of its settings, UsageError without a port (port-unknown).
-    Over https the certificate must be that of `server`; its names and times do not matter here.
+    Raises ServerError if no daemon answers (daemon-unreachable) or it refuses, ConfigError
+    if it refuses because of its settings, UsageError without a port (port-unknown).
+    Over https the certificate must be that of `server`; its names and dates do not matter here.
     """
     require_port(server)
     host = _host(server.host)
@@ -38,7 +38,7 @@ def ask(server: Server, token: str, message: dict[str, Any], answer: str) -> dic
     except InvalidStatus as refused:
         full = refused.response.status_code == HTTPStatus.SERVICE_UNAVAILABLE
         problem = "has no room for one more connection" if full else "is not stark-translate"
-    # Before SSLError, of which it is one: what is wrong is known more exactly.
+    # Before its base class SSLError: this problem is more exact.
     except ssl.SSLCertVerificationError:
         problem = "has another certificate than server.tls_cert"
     except (ssl.SSLError, InvalidHandshake, ConnectionClosed, ConnectionResetError):
@@ -61,21 +61,21 @@ def ask(server: Server, token: str, message: dict[str, Any], answer: str) -> dic
 
 
 def require_port(server: Server) -> None:
-    """Raise UsageError (port-unknown) where the settings leave the port to the daemon."""
+    """Raise UsageError (port-unknown) if the settings leave the port to the daemon."""
     if not server.port:
-        told = "server.port is 0: the port that the daemon picked is not in the settings."
-        raise UsageError("port-unknown", told, "Give it with --port; the daemon has printed it.")
+        message = "server.port is 0: the port that the daemon picked is not in the settings."
+        raise UsageError("port-unknown", message, "Give it with --port; the daemon has printed it.")
 
 
 async def _converse(
     uri: str, tls: ssl.SSLContext | None, token: str, request: dict[str, Any], answer: str
 ) -> dict[str, Any]:
-    # The backlog for a new operator may be large; a proxy has no business in between.
+    # The backlog for a new operator may be large; a proxy must not be used.
     connecting = connect(uri, ssl=tls, max_size=None, compression=None, proxy=None)
     async with asyncio.timeout(_ANSWER_S), connecting as socket:
         await socket.send(orjson.dumps({"type": "auth", "token": token}).decode())
         while True:
-            # The state, the console and captions come in between: only the answer counts here.
+            # The state, the console and captions come in between: only the answer counts.
             message = orjson.loads(await socket.recv())
             if message["type"] == "authorized":
                 await socket.send(orjson.dumps(request).decode())
@@ -98,9 +98,9 @@ def _refusal(code: str, message: str) -> StarkError:
 
 
 def _host(host: str) -> str:
-    """Return the host that reaches a server bound to `host`, as an address has it."""
+    """Return the host for an address that reaches a server bound to `host`."""
     if host in EVERYWHERE:
-        # Nobody can connect to "everywhere"; the daemon listens at this machine's own address too.
+        # Clients cannot connect to a wildcard address; the daemon also listens on loopback.
         host = "::1" if ":" in host else "127.0.0.1"
     return f"[{host}]" if ":" in host else host
 

@@ -79,7 +79,7 @@ _INSTEAD = {
         ("update", "upgrade"), "`git pull`, then `sudo scripts/install.sh` again (docs/MOVING.md)."
     ),
 }
-"""What is meant by words that are commands of other programs."""
+"""Hints for words that are commands of other programs."""
 _CALLED = {
     **dict.fromkeys(("--lang", "--language"), "--to (captions) or --from (spoken)"),
     **dict.fromkeys(("--target", "--targets"), "--to"),
@@ -89,11 +89,11 @@ _CALLED = {
     **dict.fromkeys(("--file", "--audio"), "--input"),
     **dict.fromkeys(("--output", "--output-file"), "--out"),
 }
-"""Options of other programs of this kind, and what is meant by them here."""
+"""Options of similar programs, and their names here."""
 
 
 class Parser(argparse.ArgumentParser):
-    """An ArgumentParser whose refusals name the nearest command, choice or option."""
+    """An ArgumentParser whose error messages name the nearest command, choice or option."""
 
     def error(self, message: str) -> NoReturn:
         """Print usage and message, and exit with code 2."""
@@ -102,8 +102,8 @@ class Parser(argparse.ArgumentParser):
     def parse_args(  # type: ignore[override]
         self, args: Sequence[str] | None = None, namespace: None = None
     ) -> argparse.Namespace:
-        """Parse; what is unknown is refused by the parser of the command that it was given to."""
-        # By itself the top parser would refuse it, which knows no options of the command.
+        """Parse; the command's own parser refuses its unknown arguments."""
+        # By default the top parser refuses them, and it does not know the command's options.
         found, unknown = self.parse_known_args(args, namespace)
         if unknown:
             getattr(found, "parser", self).error(f"unrecognized arguments: {' '.join(unknown)}")
@@ -111,10 +111,10 @@ class Parser(argparse.ArgumentParser):
 
 
 def _hint(message: str, help_text: str) -> str:
-    """Return the end of a refusal: what was probably meant, or nothing."""
-    # By argparse's words: it tells in no other way what was wrong.
+    """Return the end of an error message: what was probably meant, or ""."""
+    # Matched by argparse's text: nothing else says what was wrong.
     if wrong := re.search(r"invalid choice: '([^']*)' \(choose from (.*)\)", message):
-        # Some versions of Python put the choices in quotes, others do not: words are found in both.
+        # Some versions of Python quote the choices, others do not: the pattern fits both.
         word, known = wrong[1], re.findall(r"[\w.-]+", wrong[2])
         if word in _INSTEAD and "run" in known:
             return f"\n{_INSTEAD[word]}"
@@ -130,14 +130,14 @@ def _hint(message: str, help_text: str) -> str:
         return f"\n{_FIRST}"
     else:
         return ""
-    # One at most: a list of guesses would be longer than the help that it stands in for.
+    # One at most: a list of guesses would be longer than the help that it replaces.
     near = get_close_matches(word, known, n=1, cutoff=0.6)
     return f"\nDid you mean {near[0]}?" if near else ""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; return its exit code."""
-    # Before anything opens a file: that would get the number of a standard stream that is closed.
+    # Before anything opens a file: it would get the number of a closed standard stream.
     streams.ensure()
     parser = Parser(
         prog="stark-translate",
@@ -148,28 +148,28 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--version", action="version", version=__version__)
     commands = parser.add_subparsers(required=True, metavar="command")
     given = list(sys.argv[1:] if argv is None else argv)
-    if given[:1] == ["help"]:  # as many programs take it
+    if given[:1] == ["help"]:  # as in many programs
         given = [*given[1:2], "--help"]
     with streams.moment():
         for module in _needed(given):
             import_module(f"pipeline.cli.commands.{module}").add(commands)
     arguments = parser.parse_args(given)
-    # Until a command says otherwise: a result on standard output must have no log in it.
-    # Imported here: a terminal shows a sign before anything that takes its time.
+    # Until a command changes it: a result on standard output must have no log in it.
+    # Imported here: the terminal must show a sign before anything slow.
     from pipeline.core import logs  # noqa: PLC0415
 
     logs.configure_quietly("info", "auto")
-    # A command whose 1 is an answer has another code for what broke.
+    # A command that answers with 1 has another code for errors.
     broken: int = getattr(arguments, "broken", 1)
     try:
         code: int = arguments.run(arguments)
-        sys.stdout.flush()  # here, where a reader that is gone can still be handled
-    # Without a trace: whoever has pressed Ctrl-C knows why it ended.
+        sys.stdout.flush()  # here, where a closed pipe can still be handled
+    # Without a traceback: a user who pressed Ctrl-C knows why it ended.
     except KeyboardInterrupt:
         return broken
-    except Exception as error:  # noqa: BLE001 - one without a sentence is raised again
+    except Exception as error:  # noqa: BLE001 - one without a message is raised again
         if isinstance(error, OSError) and streams.gone(error):
-            return broken  # whoever was to read the result has left
+            return broken  # the reader of the result is gone
         return _say(error, broken)
     else:
         return code
@@ -178,26 +178,26 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _say(error: Exception, broken: int) -> int:
-    """Say an error in its sentence and return its exit code. Raises one that has no sentence.
+    """Print the message of an error and return its exit code. Raises an error without a message.
 
-    `broken` is returned in place of 1.
+    `broken` is returned instead of 1.
     """
-    said = without_resources(error) or error
-    if not isinstance(said, StarkError):
+    shown = without_resources(error) or error
+    if not isinstance(shown, StarkError):
         raise error
-    streams.say(f"stark-translate: {said}")
-    code = broken if said.exit_code == 1 else said.exit_code
-    if isinstance(said, ResourceError):
-        # A library that a thread has loaded by half would crash at the interpreter's own end.
+    streams.say(f"stark-translate: {shown}")
+    code = broken if shown.exit_code == 1 else shown.exit_code
+    if isinstance(shown, ResourceError):
+        # A library that a thread has half loaded would crash at the interpreter's exit.
         streams.settle()
         os._exit(code)
     return code
 
 
 def _needed(argv: Sequence[str]) -> list[str]:
-    """Return the modules that a command line needs: one, or all for --help and what is unknown.
+    """Return the modules that a command line needs: one, or all for --help and unknown commands.
 
-    Importing all of them takes seconds, in which nothing would be on the screen.
+    Importing all of them takes seconds, and the screen would be empty meanwhile.
     """
     first = next(iter(argv), "")
     if first == "--version":

@@ -1,4 +1,4 @@
-"""Options and helpers that the commands share. A command's module has `add`, which describes it."""
+"""Options and helpers for all commands. Each command's module has `add`, which describes it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Commands(Protocol):
 
 
 SESSION = 'a session\'s name or folder, or a day: 22.11.2026, "last sunday" (the last one)'
-"""What is said of the session that a command is about."""
+"""The help text for the session argument of a command."""
 FLAGS = {
     "spoken": "translate.source",
     "recognizer": "stt.model",
@@ -44,7 +44,7 @@ FLAGS = {
 
 
 def path(text: str) -> Path:
-    """Return the file or folder of an option; "~" is the home, which no shell sees in --out=~/x."""
+    """Return the file or folder of an option. No shell expands the "~" in --out=~/x, so we do."""
     return Path(os.path.expanduser(text))  # noqa: PTH111 - Path's own raises for nobody's home
 
 
@@ -53,10 +53,10 @@ def add_command(
 ) -> argparse.ArgumentParser:
     """Add a command that reads the settings.
 
-    `says` is its one sentence of help, `epilog` follows the options with its own line breaks.
+    `says` is its one-sentence help. `epilog` follows the options and keeps its line breaks.
     """
     parser = commands.add_parser(name, **_help(says, epilog))
-    # `Parser.parse_args` has this parser refuse what it does not know, with its own usage.
+    # `Parser.parse_args` lets this parser refuse unknown arguments, with its own usage text.
     parser.set_defaults(run=run, parser=parser)
     parser.add_argument(
         "--config", type=path, metavar="FILE", help="read settings from here (./config.toml)"
@@ -67,7 +67,7 @@ def add_command(
 
 
 def add_group(commands: Commands, name: str, says: str, epilog: str, of: str) -> Commands:
-    """Add a command that has commands of its own, each called `of` in its usage; return these."""
+    """Add a command with subcommands, called `of` in the usage text; return the subcommands."""
     parser = commands.add_parser(name, **_help(says, epilog))
     return parser.add_subparsers(required=True, metavar=of)
 
@@ -79,7 +79,7 @@ def _help(says: str, epilog: str) -> dict[str, Any]:
 
 
 def add_sessions(parser: argparse.ArgumentParser) -> None:
-    """Add the option that names the folder of the sessions."""
+    """Add the option for the sessions folder."""
     parser.add_argument("--sessions", metavar="DIR", help="folder of the recorded sessions")
 
 
@@ -91,7 +91,7 @@ def add_serving(parser: argparse.ArgumentParser) -> None:
 
 
 def add_hearing(parser: argparse.ArgumentParser) -> None:
-    """Add the options that choose what to hear."""
+    """Add the options that choose the audio input."""
     parser.add_argument("--device", help="part of the microphone's name (see `devices`)")
     parser.add_argument("--channel", type=int, help="input channel, from 1 (0: mix of all)")
 
@@ -117,24 +117,24 @@ def languages(text: str) -> list[str]:
 
 def _spoken(text: str) -> str | list[str]:
     langs = languages(text)
-    # One language stays the text that it is: a list is for several.
+    # One language stays a text: a list is only for several.
     return langs if len(langs) > 1 else text
 
 
 def assignment(text: str) -> tuple[str, Any]:
-    """Return key path and value of `KEY=VALUE`; a value that is no TOML is text."""
+    """Return key path and value of `KEY=VALUE`; a value that is not TOML is text."""
     key, equals, value = text.partition("=")
     if not equals:
         raise argparse.ArgumentTypeError(f"{text!r} is no KEY=VALUE such as vad.hold_ms=0")
     try:
-        # Numbers, true and lists are TOML as typed; words are not: shells eat their quotes.
+        # Numbers, true and lists are TOML as typed. Words are not, because shells remove quotes.
         return key.strip(), tomllib.loads(f"value = {value}")["value"]
     except tomllib.TOMLDecodeError:
         return key.strip(), value
 
 
 def add_session(parser: argparse.ArgumentParser) -> None:
-    """Add the session that a command is about, and where it may be found."""
+    """Add the session argument of a command, and the option for the sessions folder."""
     parser.add_argument("session", nargs="?", default="last", help=SESSION)
     add_sessions(parser)
 
@@ -142,41 +142,41 @@ def add_session(parser: argparse.ArgumentParser) -> None:
 def settings_of(arguments: argparse.Namespace, more: Mapping[str, Any] | None = None) -> Loaded:
     """Load the settings that the command line asks for. Raises ConfigError."""
     given = vars(arguments)
-    # A flag that was not given is None and leaves the file and the environment in force.
+    # A flag that was not given is None, and does not override the file or the environment.
     flags = {key: given[flag] for flag, key in FLAGS.items() if given.get(flag) is not None}
     if langs := given.get("to"):
-        # Both keys at once: extra languages of the file must not stay beside those that were typed.
+        # Set both keys: extra languages of the file must not be added to the typed ones.
         first, *others = langs
         flags |= {"translate.target": first, "translate.targets": [{"lang": x} for x in others]}
     flags |= dict(given.get("settings") or ())
-    # The later one wins: a flag, then --set, then what the command itself demands.
+    # The later one wins: a flag, then --set, then the command's own values.
     return load(arguments.config, flags | dict(more or {}))
 
 
 def session_of(arguments: argparse.Namespace) -> Path:
-    """Return the folder of the session that is asked for. Raises ConfigError, SessionError."""
-    # Imported here: half of the commands read no session, and this takes half a second.
+    """Return the folder of the requested session. Raises ConfigError, SessionError."""
+    # Imported here: half of the commands read no session, and the import takes half a second.
     from pipeline.captions.redaction import MARK  # noqa: PLC0415
     from pipeline.session.reader import find_session  # noqa: PLC0415
     from pipeline.session.redact import finish_purges  # noqa: PLC0415
 
     directory = Path(settings_of(arguments).settings.session.directory)
-    finish_purges(directory)  # a daemon that was killed may have left words that are to go
+    finish_purges(directory)  # a killed daemon may have left text that must be purged
     folder = find_session(arguments.session, directory)
     if (folder / MARK).exists():
-        told = f"What was said off the record may still be in {folder}."
-        raise SessionError("session-unreadable", told, "Try again when no service writes to it.")
+        text = f"What was said off the record may still be in {folder}."
+        raise SessionError("session-unreadable", text, "Try again when no service writes to it.")
     return folder
 
 
 def print_json(value: object) -> None:
-    """Print a value as indented JSON: the result of --json."""
+    """Print a value as indented JSON, for --json."""
     sys.stdout.write(orjson.dumps(value, option=orjson.OPT_INDENT_2).decode() + "\n")
 
 
 def write_out(file: Path, text: str) -> None:
     """Write a file that the command line asks for. Raises SessionError (file-unwritable)."""
-    write_bytes_out(file, text.encode())  # formats have line ends of their own
+    write_bytes_out(file, text.encode())  # as bytes: each format has its own line ends
 
 
 def write_bytes_out(file: Path, content: bytes) -> None:

@@ -38,12 +38,12 @@ log = structlog.get_logger()
 
 
 def make_screen(at_desk: Callable[[str], None] | None = None) -> Screen:
-    """Return a RichScreen when standard output is a terminal that can do it, else a LineScreen.
+    """Return a RichScreen if standard output is a capable terminal, else a LineScreen.
 
-    `at_desk` is called with the address of the operator's page when that is up.
+    `at_desk` is called with the address of the operator's page when the page is up.
     """
     console = Console()
-    # A dumb terminal cannot move its cursor: the live lines would fill it.
+    # A dumb terminal cannot move its cursor, so the live lines would fill it.
     can = console.is_terminal and not console.is_dumb_terminal
     screen = RichScreen(console) if can else LineScreen()
     screen.at_desk = at_desk
@@ -59,9 +59,9 @@ class LineScreen(Screen):
         super().show_operator_page(page, token)
 
     def on_caption(self, message: CaptionMessage, lang: str) -> None:  # noqa: ARG002 - one is shown
-        """Log a final; its words only for those who ask for "debug".
+        """Log a final; log its text only at level "debug".
 
-        Logs are kept by others, who cannot be told to forget what turns out to be off the record.
+        Other programs keep logs, and cannot be made to forget a text that goes off the record.
         """
         if message.final:
             source, target = message.source.text, message.target.text
@@ -77,7 +77,7 @@ class LineScreen(Screen):
 
     def show_summary(self, what: RenderableType) -> None:
         """Print it to standard output."""
-        Console(width=100).print(what)  # in a pipe rich would take 80 columns and break the table
+        Console(width=100).print(what)  # in a pipe rich uses 80 columns and breaks the table
 
 
 _WIPE = Control.clear()
@@ -121,9 +121,9 @@ class RichScreen(Screen):
         self._printed: queue.SimpleQueue[Text | None] = queue.SimpleQueue()
         # None: wipe the terminal
         self._closing = threading.Event()
-        # If it fails, log lines go to standard error again: nobody would print those in the queue.
+        # If it fails, log lines go to standard error again: nothing else prints the queue.
         self._thread = Thread(self._run, "screen", failed=lambda _: logs.divert(None))
-        # The thread only reads these; the loop puts new values in their place.
+        # The thread only reads these. The event loop replaces them.
         self._address = ""
         self._mode: Mode = "live"
         self._state: tuple[State, str] = ("starting", "")
@@ -133,21 +133,21 @@ class RichScreen(Screen):
         self._open: dict[int, CaptionMessage] = {}
 
     def show_address(self, address: str, mode: Mode, folder: Path) -> None:  # noqa: ARG002
-        """Take the lower part of the terminal."""
+        """Print the addresses and start the live view in the lower part of the terminal."""
         self._address, self._mode = address, mode
         places = (address, "bold"), " (phones), ", (f"{address}projector", "bold"), " (the wall)"
         self._printed.put(Text.assemble("Captions are at ", *places))
         after = ("stark-translate report last", "bold"), " shows how it went"
         self._printed.put(Text.assemble("Ctrl-C ends it; then ", *after))
-        # On this terminal a log line would tear the live lines; in a file it may go its own way.
+        # A log line on this terminal would break the live lines; a log file is no problem.
         if sys.stderr.isatty():
             logs.divert(lambda line: self._printed.put(Text.from_ansi(line)))
-        # However the program ends, the cursor that the live lines have hidden must come back.
+        # The live lines hide the cursor, which must come back however the program ends.
         atexit.register(self.close)
         self._thread.start()
 
     def show_operator_page(self, page: str, token: str) -> None:
-        """Say where the operator's page is, above the captions."""
+        """Print the address of the operator's page, above the captions."""
         super().show_operator_page(page, token)
         self._printed.put(
             Text.assemble(
@@ -157,16 +157,16 @@ class RichScreen(Screen):
         )
 
     def on_caption(self, message: CaptionMessage, lang: str) -> None:  # noqa: ARG002 - one is shown
-        """Show a partial at the bottom; let a final scroll by."""
+        """Show a partial at the bottom; print a final above it."""
         others = {key: open_ for key, open_ in self._open.items() if key != message.id}
         was_open = len(others) < len(self._open)
         if message.final:
             self._open = others
-            # An empty final takes a partial away; only one without a partial is worth a line.
+            # An empty final removes its partial; it gets a line only if there was no partial.
             if message.target.text or not was_open:
                 self._printed.put(_final(message))
         else:
-            # A new dict, put in place at once: the thread may be going through the old one.
+            # Replace the dict in one step: the thread may be iterating over the old one.
             self._open = dict(sorted((others | {message.id: message}).items())[-_OPEN_CAPTIONS:])
 
     def on_utterance(self, record: UtteranceRecord) -> None:
@@ -187,8 +187,8 @@ class RichScreen(Screen):
         self._fault = fault
 
     def on_redaction(self, redaction: Redaction, removed: Removed) -> None:  # noqa: ARG002
-        """Clear the terminal and its history: a single line could not be taken back."""
-        # Before the terminal is wiped: else the thread would draw them once more after that.
+        """Clear the terminal and its history: a single line cannot be removed."""
+        # Before the wipe: otherwise the thread would draw them once more after it.
         self._open, self._record = {}, None
         self._printed.put(None)
         places = (f"{self._address} ", "bold"), "The terminal was cleared: off the record."
@@ -199,11 +199,11 @@ class RichScreen(Screen):
         self._console.print(what)
 
     def close(self) -> None:
-        """Draw for the last time and give the terminal back."""
+        """Draw for the last time and release the terminal."""
         atexit.unregister(self.close)
         self._closing.set()
         if self._thread.is_alive():
-            self._thread.join(1.0)  # no longer: it may hang in a terminal that is stopped
+            self._thread.join(1.0)  # with a timeout: it may hang in a stopped terminal
         logs.divert(None)
         if not self._thread.is_alive():
             with suppress(OSError):
@@ -219,7 +219,7 @@ class RichScreen(Screen):
             ) as live:
                 closing = False
                 while not closing:
-                    # Once more after the end is told: finals may have come meanwhile.
+                    # One more pass after `close`: finals may have come meanwhile.
                     closing = self._closing.wait(_REFRESH_S)
                     self._print()
                     live.refresh()
@@ -232,16 +232,16 @@ class RichScreen(Screen):
             if (text := self._printed.get()) is not None:
                 waiting.append(text)
             else:
-                # What waited before the wipe is off the record as well, and is not printed.
+                # Text queued before the wipe is off the record as well, and is not printed.
                 waiting.clear()
                 self._console.control(_WIPE)
-        if waiting:  # at once: each print draws the live lines again
+        if waiting:  # in one call: each print draws the live lines again
             self._console.print(*waiting, sep="\n", soft_wrap=True)
 
     def _render(self) -> RenderableType:
-        # Four lines are below, and an open caption takes four: two of each language.
+        # There are four lines below. An open caption takes four: two for each language.
         shown = max(1, min(_OPEN_CAPTIONS, (self._console.height - 5) // 4))
-        # A low terminal shows fewer captions: lines above its top could not be wiped any more.
+        # A low terminal shows fewer captions: lines above its top cannot be wiped.
         texts = [text for each in list(self._open.values())[-shown:] for text in _partial(each)]
         return Group(
             *(line for text in texts for line in self._end(text)),
@@ -268,7 +268,7 @@ class RichScreen(Screen):
         return Text.assemble(*parts, no_wrap=True, overflow="ellipsis")
 
     def _latency(self) -> Text:
-        record = self._record  # read once: the loop may put another in its place
+        record = self._record  # read once: the event loop may replace it
         if record is None:
             return Text("no final yet", "dim")
         stages = (
@@ -288,7 +288,7 @@ class RichScreen(Screen):
 def _partial(message: CaptionMessage) -> Iterable[Text]:
     yield Text(_printable(message.source.text), "dim")
     target = Text(_printable(message.target.text), "italic")
-    # By code points, as `stable` counts: `_printable` keeps the length for this.
+    # `stable` counts code points, and `_printable` keeps the length for this reason.
     target.stylize("dim", message.stable)
     yield target
 
@@ -305,5 +305,5 @@ def _final(message: CaptionMessage) -> Text:
 
 
 def _printable(text: str) -> str:
-    """Return the text without what could steer a terminal, of the same length."""
+    """Return the text with terminal control characters replaced; the length stays the same."""
     return "".join(sign if sign.isprintable() else " " for sign in text)

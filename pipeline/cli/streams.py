@@ -1,7 +1,7 @@
 """Protect the program from closed standard streams and from readers that go away.
 
-A closed stream is dangerous: the next file that the program opens gets its number, and messages of
-a C library to standard error then land in the middle of the captions.
+A closed stream is dangerous: the next opened file gets its number, and a C library's messages to
+standard error then go into that file, in the middle of the captions.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ _MOMENT, _WIPED = "One moment ...", "\r\x1b[K"
 _NARROWEST = 20
 _COMMANDS = {
     code: f"\\x{code:02x}"
-    # The last two ranges turn the direction of the text around them, without being seen.
+    # The last two ranges are invisible, and change the direction of the text around them.
     for code in (*range(0x20), *range(0x7F, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A))
     if chr(code) not in "\n\t"
 }
-"""What a terminal obeys instead of showing it: a file's name or key may have it in it."""
+"""Control characters for a terminal, which may be in a file's name or key."""
 _GONE = {errno.EPIPE, errno.EIO}
-"""Errors of writing when the reader or the terminal is gone."""
+"""Write errors when the reader or the terminal is gone."""
 
 
 def ensure() -> None:
     """Open /dev/null in place of closed streams. Call before any file is opened."""
-    # In the order of their numbers: then the lowest free one is the one that is missing.
+    # In the order of their numbers, so that the lowest free number is the missing one.
     for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
         try:
             os.fstat(number)
@@ -39,7 +39,7 @@ def ensure() -> None:
         if getattr(sys, name) is None:
             setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # in a pipe, Windows takes an alphabet of its own
+        if isinstance(stream, io.TextIOWrapper):  # in a pipe Windows uses its own encoding
             stream.reconfigure(errors="backslashreplace")
 
 
@@ -49,13 +49,13 @@ def gone(error: OSError) -> bool:
 
 
 def say(line: str) -> None:
-    """Print a line on standard error, if anybody reads it; on a terminal no word is cut in two.
+    """Print a line on standard error, if anybody reads it; a terminal gets no broken words.
 
-    Commands to the terminal are printed as "\\x1b".
+    Control characters are printed as "\\x1b".
     """
     line = line.translate(_COMMANDS)
     with suppress(OSError):
-        # The width is that of standard output; where that is a pipe it is taken for 80.
+        # The width is that of standard output; it is 80 if standard output is a pipe.
         shown = wrapped(line, shutil.get_terminal_size().columns) if sys.stderr.isatty() else line
         print(shown, file=sys.stderr, flush=True)
 
@@ -63,7 +63,7 @@ def say(line: str) -> None:
 def wrapped(text: str, width: int) -> str:
     """Return a text in lines of at most `width` columns, broken at spaces only.
 
-    What is longer by itself, such as a path, stays whole: it is there to be copied.
+    A longer word, such as a path, stays whole, so that it can be copied.
     """
     return "\n".join(
         textwrap.fill(line, max(width, _NARROWEST), break_long_words=False, break_on_hyphens=False)
@@ -73,11 +73,11 @@ def wrapped(text: str, width: int) -> str:
 
 @contextmanager
 def moment() -> Iterator[None]:
-    """Show on a terminal that the program has begun, until there is more to show.
+    """Show on a terminal that the program has started, until it has other output.
 
-    What a command needs takes a slow machine a second to import.
+    A slow machine needs a second to import a command's modules.
     """
-    # A dumb terminal would show the code that wipes the line again.
+    # A dumb terminal would print the control code that clears the line.
     shown = sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb"
     with suppress(OSError):
         if shown:
@@ -93,12 +93,12 @@ def moment() -> Iterator[None]:
 
 
 def settle() -> None:
-    """Flush standard output and error; drop what nobody reads, so that the program ends cleanly."""
+    """Flush standard output and error; drop unread output, so that the program ends cleanly."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
         except OSError:
-            # Python flushes once more at its end, and would turn the failure into exit code 120.
+            # Python flushes again at exit, and the failure would become exit code 120.
             null = os.open(os.devnull, os.O_WRONLY)
             os.dup2(null, stream.fileno())
             os.close(null)

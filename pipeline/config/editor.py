@@ -1,7 +1,7 @@
 """Edit keys of a config.toml in place; comments, order and everything else stay.
 
-The text is edited line by line, then parsed: unless it says what the old text said plus the new
-values, nothing is written.
+The text is edited line by line, then parsed. It is written only if it has the old settings plus the
+new values.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Value: TypeAlias = bool | int | float | str
 Tables: TypeAlias = Sequence[Mapping[str, str]]
 """A list of tables on one line, such as `translate.targets`."""
 
-# Only the usual spelling. Quoted keys and blanks within brackets are left to a person.
+# Only the usual spelling. A person must edit quoted keys and blanks within brackets.
 _TABLE = re.compile(r"\s*\[{1,2}([A-Za-z0-9_.\-]+)\]{1,2}\s*(?:#.*)?$")
 _KEY = re.compile(
     r"""(?P<before>\s*(?P<key>[A-Za-z0-9_.\-]+)\s*=\s*)
@@ -47,7 +47,7 @@ def edit(text: str, changes: Mapping[str, Value | Tables]) -> str:
         _set(lines, table, key, toml(value))
     end = "\r\n" if "\r\n" in text else "\n"  # a file from Windows keeps its line ends
     edited = end.join([*lines, ""])
-    # Lines are matched by patterns, which inline tables and long strings deceive: this finds out.
+    # Lines are matched by patterns, which fail on inline tables and long strings: check the result.
     if not _says(edited, _changed(without_expert(tomllib.loads(text)), changes)):
         wanted = ", ".join(f"{path} = {toml(value)}" for path, value in changes.items())
         raise ConfigError(
@@ -64,12 +64,12 @@ def write(
     """Change keys of a file; return the diff and the path of a backup copy.
 
     At any moment, also after a power cut, the file is the old one or the new one. A missing file is
-    created and has no copy; if nothing changes, nothing is written and the copy is None. Raises
+    created and has no copy. If nothing changes, nothing is written and the copy is None. Raises
     ConfigError: config-unreadable, config-not-toml, config-not-edited, config-unwritable.
     """
-    file = file.resolve()  # a link stays one
+    file = file.resolve()  # a symbolic link stays a link
     try:
-        # As the loader reads it: Notepad puts a mark before the text. It is not written again.
+        # As in the loader: Notepad writes a byte order mark. It is not written again.
         old = file.read_bytes().decode("utf-8-sig") if file.exists() else ""
         tomllib.loads(old)
     except OSError as error:
@@ -84,13 +84,13 @@ def write(
     )
     if not diff:
         return "", None
-    # With its time: the copy of a later change must not take the place of an earlier one.
+    # With the time in its name: a later copy must not replace an earlier one.
     copy = file.with_name(f"{file.name}.{now:%Y%m%d-%H%M%S}.bak") if old else None
     fix = "Run it as the user that owns the file, or put the lines in by hand."
     with writing(file, ConfigError, "config-unwritable", fix):
         if copy is not None:
             shutil.copy2(file, copy)
-            sync(copy)  # on the disk before the file that it is the copy of is replaced
+            sync(copy)  # the copy is on the disk before the file is replaced
         write_whole(file, new.encode(), like=file.stat() if file.exists() else None)
     return diff, copy
 
@@ -102,7 +102,7 @@ def toml(value: Value | Tables) -> str:
             ", ".join(f"{key} = {toml(text)}" for key, text in each.items()) for each in value
         )
         return f"[{', '.join(f'{{ {table} }}' for table in tables)}]"
-    # For the other types JSON's notation is valid TOML.
+    # For the other types JSON notation is valid TOML.
     return json.dumps(value, ensure_ascii=False)
 
 
@@ -121,7 +121,7 @@ def _set(lines: list[str], table: str, key: str, value: str) -> None:
         elif here in (table, EXPERT) and (match := _KEY.match(line)):
             last = index if here == table else last
             if match["key"] == (key if here == table else f"{table}.{key}"):
-                # The comment keeps its column where there is room for that.
+                # The comment keeps its column if there is room.
                 width = len(match["value"] + match["space"])
                 after = match["after"]
                 padded = value.ljust(width) if after else value
@@ -136,7 +136,7 @@ def _set(lines: list[str], table: str, key: str, value: str) -> None:
 
 def _says(text: str, tree: dict[str, Any]) -> bool:
     try:
-        # With the keys of [expert] in their tables: an edit may find a key in either place.
+        # With the keys of [expert] moved to their tables: an edit may find a key in either place.
         return without_expert(tomllib.loads(text)) == tree
     except tomllib.TOMLDecodeError:
         return False

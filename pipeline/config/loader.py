@@ -1,4 +1,4 @@
-"""Load the settings: config.toml, over it the environment, over that the command line.
+"""Load the settings: the environment overrides config.toml, the command line overrides both.
 
 Built on pydantic-settings, with two additions: an unknown environment variable is refused like an
 unknown key, and every error names its origin and the nearest valid key.
@@ -43,23 +43,23 @@ _PLAIN = {
     "model_type": "this is a section, with keys of its own below it",
     _NO_CODE: 'a language code such as "en" is expected',
 }
-"""Plain sentences for pydantic's error types whose own message only programmers understand."""
+"""Plain sentences for pydantic error types whose own message only programmers understand."""
 SYSTEM_FILE = Path("/etc/stark-translate/config.toml")
 _MOST_BYTES = 256_000
-"""Thirty times the file that ships. tomllib takes seconds for a megabyte of nested tables."""
+"""Thirty times the shipped file. tomllib needs seconds to read a megabyte of nested tables."""
 _LONGEST_LINE = 4000
-"""tomllib takes half a minute for one key of 60,000 parts."""
+"""tomllib needs half a minute to read one key of 60,000 parts."""
 _MOST_DEEP = 8
 _LONGEST_NAME = 300
 INHERITED_FROM = "as in [translate.final]"
-"""The origin of what [translate.compare] does not set itself."""
+"""The origin of keys that [translate.compare] inherits."""
 _MOST_NAMED = 20
-"""So many wrong keys are named: more are another program's file."""
+"""The most wrong keys that an error names. A file with more belongs to another program."""
 
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """Settings and, for each key path such as `audio.device`, where its value came from."""
+    """Settings, and the origin of each value by key path such as `audio.device`."""
 
     settings: Settings
     origins: Mapping[str, str]
@@ -67,7 +67,7 @@ class Loaded:
     """The file that was read, if any."""
     flags: Mapping[str, Any]
     advice: tuple[str, ...] = ()
-    """A line for each setting in an old spelling: it is read, and how it is written now."""
+    """A line for each setting in an old spelling: the setting works, and this is its new form."""
 
     def again(self) -> Loaded:
         """Load the same file, environment and flags again. Raises ConfigError."""
@@ -77,8 +77,8 @@ class Loaded:
 def load(file: Path | None = None, flags: Mapping[str, Any] | None = None) -> Loaded:
     """Merge file, environment and flags, and check the result.
 
-    `file` None takes ./config.toml or /etc/stark-translate/config.toml if there is one. `flags` is
-    keyed by key path: `{"server.port": 0}`. Raises ConfigError naming every wrong key.
+    If `file` is None, ./config.toml or /etc/stark-translate/config.toml is read if it exists.
+    `flags` has key paths: `{"server.port": 0}`. Raises ConfigError naming every wrong key.
     """
     chosen = file or file_in_force()
     layers: list[tuple[str, dict[str, Any]]] = []
@@ -103,14 +103,14 @@ def load(file: Path | None = None, flags: Mapping[str, Any] | None = None) -> Lo
     try:
         settings = Settings(**merged)
     except ValidationError as error:
-        # From the layers as they were given: `merged` has lost who set a key, and old spellings.
+        # From the original layers: `merged` has lost the origins and the old spellings.
         wrong = {path: origin for origin, layer in layers for path, _ in leaves(layer, empty=True)}
         raise _explain(error, wrong, renewed.old_paths) from None
     # Only a key that no layer set keeps this origin.
     paths = [path for path, _ in leaves(settings.model_dump())]
     known = dict.fromkeys(paths, "built-in default") | origins | renewed.origins
     known |= dict.fromkeys(inherited, INHERITED_FROM)
-    if settings.translate.also_spoken:  # of `source = ["en", "es"]`
+    if settings.translate.also_spoken:  # from `source = ["en", "es"]`
         known["translate.also_spoken"] = known["translate.source"]
     return Loaded(
         settings, {path: known[path] for path in paths}, chosen, flags or {}, tuple(renewed.advice)
@@ -118,7 +118,7 @@ def load(file: Path | None = None, flags: Mapping[str, Any] | None = None) -> Lo
 
 
 def file_in_force() -> Path | None:
-    """Return the default file: ./config.toml, else the system's, else None."""
+    """Return the default file: ./config.toml, else the system file, else None."""
     return next((file for file in (Path("config.toml"), SYSTEM_FILE) if file.is_file()), None)
 
 
@@ -134,11 +134,11 @@ def leaves(
 ) -> Iterator[tuple[str, Any]]:
     """Yield (key path, value) for everything in a nested mapping that is not a table.
 
-    With `empty` a table with nothing in it is yielded as well.
+    With `empty`, empty tables are yielded as well.
     """
     for key, value in tree.items():
         path = f"{prefix}{key}"
-        # Their names are the user's: together they are one setting.
+        # The user chooses the names of servers: all servers together are one setting.
         if isinstance(value, Mapping) and (value or not empty) and path != "servers":
             yield from leaves(value, f"{prefix}{key}.", empty=empty)
         else:
@@ -148,14 +148,14 @@ def leaves(
 def _read(file: Path) -> dict[str, Any]:
     try:
         content = read_at_most(file, _MOST_BYTES)
-        # --config may name anything: a recording by mistake is not read to its end.
+        # --config may name a recording by mistake, which is not read to its end.
         if content is None:
             raise ConfigError(
                 "config-too-large",
                 f"{file} has more than {_MOST_BYTES // 1000} kB: that is no file of settings.",
                 "Check the path given to --config.",
             )
-        text = content.decode("utf-8-sig")  # Windows marks what it writes
+        text = content.decode("utf-8-sig")  # Windows writes a byte order mark
         for number, line in enumerate(text.splitlines(), 1):
             if len(line) > _LONGEST_LINE:
                 message = f"{file}: line {number} has more than {_LONGEST_LINE} characters."
@@ -168,7 +168,7 @@ def _read(file: Path) -> dict[str, Any]:
     except UnicodeDecodeError as error:
         message = f"{file} is not valid TOML: {error}."
         raise ConfigError("config-not-toml", message, "Save it as plain text in UTF-8.") from None
-    except (ValueError, RecursionError) as error:  # the latter two of endless digits and brackets
+    except (ValueError, RecursionError) as error:  # also for endless digits or brackets
         message = f"{file} is not valid TOML: {error}."
         raise ConfigError("config-not-toml", message, hint(text, str(error))) from None
     if _is_deeper(tree, _MOST_DEEP):
@@ -181,7 +181,7 @@ def _read(file: Path) -> dict[str, Any]:
 
 
 def _is_deeper(tree: Mapping[str, Any], most: int) -> bool:
-    """Whether tables lie in tables deeper than `most`; what merges them goes down by recursion."""
+    """Whether tables are nested deeper than `most`. The functions that merge them are recursive."""
     return most == 0 or any(
         _is_deeper(value, most - 1) for value in tree.values() if isinstance(value, dict)
     )
@@ -190,7 +190,7 @@ def _is_deeper(tree: Mapping[str, Any], most: int) -> bool:
 def _environment() -> dict[str, Any]:
     known = list(Settings.model_fields)
     for name in os.environ:
-        # STARK_TRANSLATE_SERVER__PORT, with one underscore too few, would be ignored in silence.
+        # STARK_TRANSLATE_SERVER__PORT lacks an underscore and would be ignored silently.
         if name.upper().startswith(PREFIX.rstrip("_")) and not name.upper().startswith(PREFIX):
             raise ConfigError(
                 "config-unknown-key",
@@ -199,21 +199,20 @@ def _environment() -> dict[str, Any]:
             )
         if name.upper().startswith(PREFIX):
             section = name[len(PREFIX) :].split("__")[0].lower()
-            # pydantic checks the keys of a section that it knows, and takes no notice of other
-            # variables.
+            # pydantic checks the keys of known sections, and ignores other variables.
             if section not in known:
                 raise ConfigError(
                     "config-unknown-key",
                     f"environment: {name}: there is no section [{section}].",
                     _nearest(section, known),
                 )
-    # Asked all the same, pydantic would go through every variable for every section.
+    # Return early: pydantic would go through every variable for every section.
     if not any(name.upper().startswith(PREFIX) for name in os.environ):
         return {}
     try:
-        # The one source of pydantic's that is asked: types of lists and numbers are its knowledge.
+        # The only pydantic source that is used: it parses lists and numbers by their types.
         return EnvSettingsSource(Settings)()
-    except (SettingsError, RecursionError) as error:  # a section in one variable, and not JSON
+    except (SettingsError, RecursionError) as error:  # a whole section that is not valid JSON
         reason = str(error).removesuffix(' from source "EnvSettingsSource"')
         fix = f"Set one variable for each key, such as {PREFIX}SERVER__PORT."
         raise ConfigError("config-bad-value", f"environment: {reason}.", fix) from None
@@ -236,7 +235,7 @@ def _nearest(word: str, known: list[str]) -> str:
 
 
 def _code_of(value: object) -> str:
-    """Return what is written for languages by name, with a country ("es-MX"), or several."""
+    """Return advice for a value that is "auto", a language name, a locale ("es-MX") or a list."""
     if value == "auto":
         return " (it is not guessed: name the one that is spoken)"
     given = value if isinstance(value, list) else str(value).split(",")
@@ -265,12 +264,12 @@ def _explain(
     lines = []
     code = "config-bad-value"
     details = error.errors(include_url=False)
-    # All at once: who mends one line at a time starts the program as often.
+    # All errors at once: otherwise the user restarts the program for each error.
     for detail in details[:_MOST_NAMED]:
         path = ".".join(str(part) for part in detail["loc"])
         path = old_paths.get(path, path)  # as it is written in the file
         path = re.sub(r"translate\.also_spoken(\.\d+)?", "translate.source", path)
-        # What lies below comes first: a later layer has put a table where a value belongs.
+        # Keys below the path come first: a later layer has a table in place of a value.
         below = next((o for p, o in origins.items() if p.startswith(f"{path}.")), "")
         above = next((o for p, o in origins.items() if path.startswith(p)), "")
         origin = below or origins.get(path) or above
@@ -282,12 +281,12 @@ def _explain(
         else:
             kind = detail["type"]
             if kind == "string_type" and path in _LANGS:
-                kind = _NO_CODE  # of a list in place of one
+                kind = _NO_CODE  # a list in place of one code
             reason = _PLAIN.get(kind, detail["msg"].removeprefix("Value error, "))
             reason += _code_of(detail["input"]) if kind == _NO_CODE else ""
             if detail["type"] != "value_error" and not is_secret(path):
                 reason += f", not {quoted(detail['input'], 200)}"
-            # Of two sections that do not fit the reason names the key: it stands in neither.
+            # If two sections conflict, only the reason names the key.
             where = where or origins.get(reason.split()[0], "")
             lines.append(f"{where}: {reason}".removeprefix(": "))
     if len(details) > _MOST_NAMED:
@@ -298,12 +297,12 @@ def _explain(
 Effect: TypeAlias = Literal["live", "next-utterance", "restart"]
 
 
-# Without a mark a key needs a restart: a forgotten one costs a restart, and never half a change.
+# A key without a mark needs a restart, so a forgotten mark never causes half a change.
 EFFECT: Mapping[str, Effect] = {
     path: next((mark.effect for mark in marks if isinstance(mark, Applies)), "restart")
     for path, marks in keys(Settings)
 }
-"""By key path, as the schema has it beside each key."""
+"""The time of effect by key path, from the marks in the schema."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -329,11 +328,11 @@ def changes(in_force: Settings, wanted: Settings) -> Changes:
 SECRETS: Mapping[str, Secret] = {
     path: mark for path, marks in keys(Settings) for mark in marks if isinstance(mark, Secret)
 }
-"""By key path, as the schema has it beside each key."""
+"""The secrets by key path, from the marks in the schema."""
 
 
 def shown(path: str, value: Any) -> Any:
-    """Return what may be printed, logged or written down of the valid value of a setting."""
+    """Return the part of a valid setting's value that may be printed, logged or written."""
     secret = SECRETS.get(path)
     if secret is None or not value:
         return value
@@ -346,13 +345,13 @@ def shown(path: str, value: Any) -> Any:
 
 def _place(value: str) -> str:
     parts = urlsplit(value)
-    # Without path and query too: YouTube's and Zoom's addresses have their key there.
+    # Drop path and query too: YouTube and Zoom addresses have their key there.
     host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
     return f"{parts.scheme}://{host}" + (f":{parts.port}" if parts.port else "")
 
 
 def is_secret(path: str) -> bool:
-    """Whether a key path is that of a secret, or has one above or below it."""
+    """Whether a key path is a secret, or has a secret above or below it."""
     return any(f"{path}.".startswith(f"{each}.") or each.startswith(f"{path}.") for each in SECRETS)
 
 
@@ -373,7 +372,7 @@ def _quoted(found: re.Match[str]) -> str:
     return f"write `{key} = {plain}`." if plain else f'text has quotes: `{key} = "{value}"`.'
 
 
-# Curly quotes first: to the patterns below a text in them has no quotes at all.
+# Curly quotes come first: the patterns below do not recognize them as quotes.
 _CORRECTIONS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
     (_CURLY, _straight),
     (
@@ -391,22 +390,22 @@ _CORRECTIONS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...]
     ),
     (re.compile(r"^([\w-]+)\s*=\s*([^\s\"'\[{#\d-][^#]*?)\s*(?:#.*)?$"), _quoted),
 )
-"""What a line looks like, the likeliest first, and what is said of it."""
+"""A pattern for each usual mistake, and the advice for it. The likeliest comes first."""
 
 
 def hint(content: str, problem: str) -> str:
-    """Return how the line that `problem` ("... (at line 2, ...)") names should be written.
+    """Return how to write the line that `problem` ("... (at line 2, ...)") names.
 
-    "" where none of the usual mistakes is seen in it.
+    Returns "" if the line has none of the usual mistakes.
     """
-    # Before Python 3.14 tomllib names the line in its sentence only.
+    # Before Python 3.14 tomllib gives the line number only in its message.
     number = _LINE.search(problem)
     lines = content.splitlines()
     if number is None or not 0 < int(number[1]) <= len(lines):
         return ""
     line = lines[int(number[1]) - 1].strip()
     words = (word for word in re.findall(r"[\w-]+", line) if word in _SECRET)
-    # Not the line itself: there may be a password in it.
+    # The line itself is not shown: it may contain a password.
     if name := next(words, "url" if "@" in line else ""):
         return f'Line {number[1]}: text has straight quotes, `{name} = "..."`.'
     found = ((pattern.search(line), say) for pattern, say in _CORRECTIONS)

@@ -1,4 +1,4 @@
-"""The settings of what leaves the screens: [speech], [publish] and [[outputs]]. Pure."""
+"""The settings of outputs besides the screens: [speech], [publish] and [[outputs]]. Pure."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Publish(Section):
     @field_validator("church")
     @classmethod
     def _subject_token(cls, church: str) -> str:
-        # One token of NATS' subjects: dots would part it, `*` and `>` are wildcards.
+        # One token of a NATS subject: dots would split it, `*` and `>` are wildcards.
         if not re.fullmatch(r"[A-Za-z0-9_-]{1,64}", church):
             expected = (
                 'a name such as "grace-church" is expected: letters, digits, - and _, 64 at most'
@@ -54,19 +54,19 @@ class Publish(Section):
 
 
 PROGRAMS = ("youtube", "zoom", "vmix", "propresenter", "freeshow")
-"""The programs of [[outputs]] that have an address. HLS has none: our own pages serve it."""
+"""The programs of [[outputs]] that have an address. HLS has none: our own server serves it."""
 
 _PLACES = {"vmix": "1, Message.Text", "propresenter": "Captions, Text", "freeshow": "Captions"}
 
 _ShownLang = Annotated[str, Field(pattern=r"^([a-z]{2,3})?$")]
-"""The language that a program shows; "" is the first one that is translated into."""
+"""The language that a program shows; "" is the first target language."""
 
 
 class Output(Section):
     """[[outputs]]: a program that shows final captions."""
 
     program: Literal["youtube", "zoom", "vmix", "propresenter", "freeshow", "hls"]
-    # YouTube's and Zoom's have a key in them, the others may have a user and a password.
+    # YouTube and Zoom addresses contain a key, the others may contain a user and a password.
     url: SecretAddress = ""
     lang: _ShownLang = ""
     place: Text = ""
@@ -81,7 +81,7 @@ class Output(Section):
 
     @property
     def shows_in(self) -> str:
-        """The place, or the program's usual one."""
+        """The place, or the program's default place."""
         return self.place or _PLACES.get(self.program, "")
 
     @field_validator("url")
@@ -94,9 +94,9 @@ class Output(Section):
 
 
 def by_lang(outputs: Sequence[Output], first: str) -> dict[str, tuple[Output, ...]]:
-    """Return the programs that have an address by the language that they show.
+    """Return the programs with an address, by the language that they show.
 
-    `first` is the language of those that name none.
+    `first` is the language of programs that name none.
     """
     used = [each for each in outputs if each.url]
     langs = dict.fromkeys(each.lang or first for each in used)
@@ -104,7 +104,7 @@ def by_lang(outputs: Sequence[Output], first: str) -> dict[str, tuple[Output, ..
 
 
 def refuse_unknown(outputs: Sequence[Output], langs: Collection[str]) -> None:
-    """Raise ValueError where a program is to show a language that there is not."""
+    """Raise ValueError if a program names a language that the service does not have."""
     for each in outputs:
         if each.lang and each.lang not in langs:
             msg = (

@@ -1,8 +1,8 @@
 """The schema of config.toml: every key, its default, limits and time of effect. Pure.
 
-A key that is changed while the service runs takes effect with the next restart, unless it is
-marked here with `LIVE` or `NEXT_UTTERANCE`. Keys that a validator looks at together have the same
-mark, so that what is put in force without the others is valid.
+A key that changes while the service runs takes effect at the next restart, unless it is marked
+here with `LIVE` or `NEXT_UTTERANCE`. Keys that one validator compares have the same mark, so that
+a change that takes effect without the others is valid.
 """
 
 from __future__ import annotations
@@ -52,9 +52,9 @@ _SHORTEST_WINDOW_S = 4.0
 # Two of Silero's blocks of 32 ms.
 _SHORTEST_SILENCE_MS = 64
 
-# 160, 64 (eager_ms), 256: measured to cut where 400 ms did, 64 ms sooner (docs/decisions/024).
+# 160, 64 (eager_ms) and 256 give the same cuts as 400 ms, 64 ms sooner (docs/decisions/024).
 _PAUSES = {"silence_ms": 160, "reopen_ms": 256, "fragment_ms": 800, "join_ms": 1200, "hold_ms": 0}
-"""The starter recognizer's, and any other's of which the registry does not tell."""
+"""Pauses of the starter recognizer, and of any other for which the registry gives none."""
 
 
 class Audio(Section):
@@ -70,19 +70,19 @@ class Vad(Section):
     """[vad]"""
 
     threshold: Annotated[Share, NEXT_UTTERANCE] = 0.5
-    # Below the threshold (hysteresis): a voice that wavers around one limit is not cut up.
+    # Below the threshold (hysteresis): a voice that wavers around the threshold is not cut up.
     end_threshold: Annotated[Share, NEXT_UTTERANCE] = 0.35
-    # -1: what suits the recognizer (`fitted`).
+    # -1: the recognizer's own value (`fitted`).
     silence_ms: Annotated[int, Field(ge=-1, le=5000), NEXT_UTTERANCE] = -1
     eager_ms: Annotated[int, Field(ge=0, le=5000), NEXT_UTTERANCE] = 64
     hold_ms: Annotated[int, Field(ge=-1, le=2000), NEXT_UTTERANCE] = -1
     reopen_ms: Annotated[int, Field(ge=-1, le=5000), NEXT_UTTERANCE] = -1
     fragment_ms: Annotated[int, Field(ge=-1, le=5000), NEXT_UTTERANCE] = -1
     join_ms: Annotated[int, Field(ge=-1, le=5000), NEXT_UTTERANCE] = -1
-    # For coughs and knocks: what is left after a cut at the length limit is kept however short.
+    # Drops coughs and knocks. The rest after a cut at the length limit is always kept.
     min_speech_ms: Annotated[int, Field(ge=32, le=2000), NEXT_UTTERANCE] = 250
     pre_roll_ms: Annotated[int, Field(ge=0, le=2000), NEXT_UTTERANCE] = 250
-    # Whisper hears 30 s at once, and pre-roll and trailing silence need room in it.
+    # Whisper takes 30 s at once, and pre-roll and trailing silence need room in it.
     max_utterance_s: Annotated[float, Field(ge=2, le=28), NEXT_UTTERANCE] = 12.0
     # 0: finals only.
     partial_ms: Annotated[int, Field(ge=0, le=10_000), NEXT_UTTERANCE] = 800
@@ -103,16 +103,16 @@ class Vad(Section):
         if 0 < self.eager_ms < _SHORTEST_SILENCE_MS:
             msg = f"vad.eager_ms must be 0 (off) or at least {_SHORTEST_SILENCE_MS}"
             raise ValueError(msg)
-        # A file of before that only sets a short silence is no mistake: then there is no eager run.
+        # An old file that sets only a short silence is valid: then there is no eager run.
         if "eager_ms" in self.model_fields_set and self.eager_ms >= self.fitted({}).silence_ms:
             msg = "vad.eager_ms must be below vad.silence_ms"
             raise ValueError(msg)
         return self
 
     def fitted(self, own: Mapping[str, int]) -> Vad:
-        """Return these with the recognizer's own pauses, by key, where the settings name none."""
+        """Return a copy with the recognizer's `own` pauses, by key, where the settings have -1."""
         named = {key: ms for key in _PAUSES if (ms := getattr(self, key)) >= 0}
-        # The copy is not validated: the registry has limits of its own for these.
+        # The copy is not validated: the registry has its own limits for pauses.
         return self.model_copy(update={**_PAUSES, **own, **named})
 
 
@@ -124,18 +124,18 @@ class Stt(OnServer):
     server_model: Text = ""
     deadline_s: Annotated[float, Field(gt=0, le=60)] = 3.0
     device: Literal["cpu", "cuda", "auto"] = "cpu"
-    # No list: CTranslate2 says which types a machine has, and refuses the others by name.
+    # Not a list: CTranslate2 knows the machine's types, and refuses the others by name.
     compute_type: Annotated[str, Field(min_length=1)] = "int8"
     threads: Threads = 2
     window_s: Annotated[float, Field(ge=0, le=30)] = 0.0
-    # Off: with real voices they cost two full stops of three, and other words (BENCHMARKS.md).
+    # Off: with real voices hotwords lose two full stops of three, and other words (BENCHMARKS.md).
     hotwords: Annotated[bool, NEXT_UTTERANCE] = False
     commit: Annotated[Literal["alignatt", "agreement"], NEXT_UTTERANCE] = "alignatt"
     commit_s: Annotated[float, Field(ge=0, le=5), NEXT_UTTERANCE] = 0.5
 
     @property
     def local_engine(self) -> Literal["whisper", "moonshine"]:
-        """The engine on this machine: Whisper also stands in for one on a server."""
+        """The engine on this machine. Whisper is the fallback for an engine on a server."""
         return "whisper" if self.engine == "openai" else self.engine
 
     @model_validator(mode="after")
@@ -205,7 +205,7 @@ class Translate(Section):
     """[translate]"""
 
     source: Lang = "en"
-    # Of `source = ["en", "es"]` all but the first.
+    # All but the first of `source = ["en", "es"]`.
     also_spoken: tuple[Lang, ...] = ()
     target: Lang = "es"
     interpreter: Annotated[Literal["shown", "hidden"], LIVE] = "shown"
@@ -217,13 +217,13 @@ class Translate(Section):
     @model_validator(mode="before")
     @classmethod
     def _several_spoken(cls, section: object) -> object:
-        """Take `source = ["en", "es"]`."""
+        """Accept `source = ["en", "es"]`."""
         return spoken_apart(section) if isinstance(section, dict) else section
 
     @field_validator("targets", mode="before")
     @classmethod
     def _codes_alone(cls, targets: object) -> object:
-        """Take `targets = ["fr", "de"]` for entries that set nothing else."""
+        """Accept `targets = ["fr", "de"]` for entries that set nothing else."""
         if not isinstance(targets, list):
             return targets
         return [{"lang": each} if isinstance(each, str) else each for each in targets]
@@ -241,37 +241,37 @@ class Translate(Section):
         refuse_doubled("" if self.also_spoken else self.source, self.target, self.targets)
         for target in self.targets:
             alone = self.into(target)
-            # `into` copies without validation: what is inherited comes together only here.
+            # `into` copies without validation, so inherited values are checked here.
             refuse_incomplete(target.lang, alone.partial, alone.final)
         return self
 
     @property
     def spoken(self) -> tuple[str, ...]:
-        """The languages that are spoken, the one first in which a service begins."""
+        """The spoken languages. A service begins in the first one."""
         return (self.source, *self.also_spoken)
 
     @property
     def pairs(self) -> tuple[tuple[str, str], ...]:
-        """What is to be translated: (spoken, caption language)."""
+        """The language pairs to translate: (spoken, caption language)."""
         return tuple((s, t) for t in self.langs for s in self.spoken if s != t)
 
     @property
     def langs(self) -> tuple[str, ...]:
-        """The target languages, the first one first."""
+        """The target languages, `target` first."""
         return (self.target, *(target.lang for target in self.targets))
 
     def into(self, target: Target) -> Translate:
-        """Return the section as it were if an extra target were the only one.
+        """Return the section as if an extra target were the only target.
 
-        Of a language that is spoken itself the source is another one.
+        If the target language is itself spoken, another spoken language becomes the source.
         """
         # A stable sort: only the target's own language moves, to the end.
         source, *also = sorted(self.spoken, key=lambda each: each == target.lang)
         own = target.model_dump(include={"partial", "final"})
-        if source != self.source:  # models are of a pair of languages: the first one's are not its
+        if source != self.source:  # a model is for one language pair, and this pair is another
             own = {name: {"model": "auto"} | own[name] for name in own}
         sections = {name: getattr(self, name).model_copy(update=own[name]) for name in own}
-        # A second final is made in the first language only, so this one has none.
+        # Only the first target has a second final, so this one has none.
         narrow = {"source": source, "also_spoken": tuple(also), "target": target.lang}
         return self.model_copy(update={**narrow, "targets": (), "compare": Compare(), **sections})
 
@@ -279,14 +279,14 @@ class Translate(Section):
 class Server(Section):
     """[server]"""
 
-    # Phones are let in by decision, not by default.
+    # By default phones cannot connect: the church must decide to let them in.
     host: Annotated[str, Field(min_length=1)] = "127.0.0.1"
-    # 0: any free port, which the log tells (`serving`).
+    # 0: any free port, which the log names (`serving`).
     port: Annotated[int, Field(ge=0, le=65_535)] = 8765
     address: Annotated[WebAddress, LIVE] = ""
     history: Annotated[int, Field(ge=1, le=10_000), LIVE] = 200
     max_clients: Annotated[int, Field(ge=1, le=100_000), LIVE] = 1000
-    # High, since behind a proxy or a router a whole hall has one address.
+    # High, because a whole hall behind a proxy or router has one address.
     max_per_address: Annotated[int, Field(ge=1, le=100_000), LIVE] = 600
     ping_s: Annotated[float, Field(ge=1, le=600)] = 20.0
     tls_cert: PathText = ""
@@ -326,13 +326,13 @@ class Models(Section):
 class Settings(BaseSettings):
     """Everything in config.toml, checked."""
 
-    # Two underscores between section and key: keys have single ones in them.
+    # Two underscores between section and key, because keys contain single ones.
     model_config = SettingsConfigDict(
         env_prefix=PREFIX,
         env_nested_delimiter="__",
         extra="forbid",
         frozen=True,
-        hide_input_in_errors=True,  # there are passwords among it
+        hide_input_in_errors=True,  # the input may contain passwords
     )
 
     audio: Audio = Audio()
@@ -345,7 +345,7 @@ class Settings(BaseSettings):
     servers: dict[str, ModelServer] = {}
     server: Server = Server()
     publish: Publish = Publish()
-    # There are addresses with passwords in it.
+    # Output addresses may contain passwords.
     outputs: Annotated[tuple[Output, ...], Secret(is_address=True)] = ()
     engines: Engines = Engines()
     models: Models = Models()
@@ -387,16 +387,16 @@ class Settings(BaseSettings):
         return self
 
     def server_of(self, section: OnServer) -> ModelServer:
-        """Return the server that a table names, which must name one."""
+        """Return the server that a table names. The table must name one."""
         return self.servers[section.server]
 
     def by_target(self) -> tuple[Settings, ...]:
-        """Return the settings of each extra target, as they were if it were the only one."""
+        """Return the settings of each extra target, as if it were the only target."""
         alone = map(self.translate.into, self.translate.targets)
         return tuple(self.model_copy(update={"translate": each}) for each in alone)
 
     def for_each_target(self) -> tuple[Settings, ...]:
-        """Return these settings, which are the first target's, and those of each extra target."""
+        """Return the settings of the first target (these), then those of each extra target."""
         return (self, *self.by_target())
 
     @classmethod
@@ -408,5 +408,5 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Take only what `load` has merged: pydantic's own order of sources is not ours."""
+        """Take only what `load` has merged: pydantic orders its sources differently."""
         return (init_settings,)

@@ -1,4 +1,4 @@
-"""What the sections of the settings share: base, types of values, times of effect."""
+"""What all sections of the settings share: base class, value types, times of effect."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from pydantic_core import PydanticCustomError
 def split_address(url: str, *schemes: str) -> SplitResult | None:
     """Return the parts of an address with one of these schemes, None if it is not one.
 
-    Errors do not quote the address: there may be a password in it. Python's own do.
+    It raises no error, because Python's errors quote the address, which may contain a password.
     """
     try:
         parts = urlsplit(url)
-        # Reading `port` raises ValueError where it is no number: such an address is none.
+        # Reading `port` raises ValueError if it is not a number: then the address is invalid.
         is_place = parts.scheme in schemes and _is_host(parts.hostname) and parts.port != 0
     except ValueError:
         return None
@@ -36,7 +36,7 @@ def split_address(url: str, *schemes: str) -> SplitResult | None:
 
 
 def _is_host(name: str | None) -> bool:
-    """Whether a name can be looked up: two dots in a row and too long a part cannot."""
+    """Whether a name can be looked up. It must not have two dots in a row or too long a part."""
     try:
         return bool(name and name.encode("idna"))
     except UnicodeError:
@@ -59,15 +59,15 @@ def _web_address(address: str) -> str:
     return address if address.endswith("/") else f"{address}/"
 
 
-Text = Annotated[str, Field(min_length=0)]  # with a length, pydantic refuses text that is not UTF-8
+Text = Annotated[str, Field(min_length=0)]  # with a length pydantic refuses text that is not UTF-8
 PathText = Annotated[Text, AfterValidator(os.path.expanduser)]
 """A file or folder; "~" is the user's home."""
 Threads = Annotated[int, Field(ge=1, le=256)]
 Share = Annotated[float, Field(ge=0, le=1)]
-# Small letters only: the codes are parts of file names and subjects, compared as they are.
+# Small letters only: the codes are parts of file names and subjects, and compared literally.
 Lang = Annotated[str, Field(pattern=r"^[a-z]{2,3}$")]
 WebAddress = Annotated[Text, AfterValidator(_web_address)]
-"""Where a browser finds something, with a slash at its end; "" for nowhere."""
+"""An address for a browser, with a slash at its end; "" for none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,15 +83,15 @@ NEXT_UTTERANCE = Applies("next-utterance")
 
 @dataclass(frozen=True, slots=True)
 class Secret:
-    """Marks a setting that is a password, or an address that may have one in it.
+    """Marks a setting that is a password, or an address that may contain one.
 
-    The value of such a setting is never printed, logged or written down (`config.loader`).
+    Its value is never printed, logged or written to a file (`config.loader`).
     """
 
     is_address: bool = False
 
 
-# Not in the `repr` of a section either: that is how settings would get into a traceback.
+# Not in the `repr` of a section either, because a traceback may show it.
 SecretText = Annotated[Text, Field(repr=False), Secret()]
 SecretAddress = Annotated[Text, Field(repr=False), Secret(is_address=True)]
 
@@ -99,7 +99,7 @@ SecretAddress = Annotated[Text, Field(repr=False), Secret(is_address=True)]
 class Section(BaseModel):
     """A table of the file. Unknown keys are errors."""
 
-    # Frozen: several threads read one tree, and a reload swaps it for another.
+    # Frozen: several threads read one tree, and a reload replaces the whole tree.
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     @field_validator("*", mode="before")
@@ -113,7 +113,7 @@ class Section(BaseModel):
 
 
 def keys(section: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, list[Any]]]:
-    """Yield (key path, marks) for every key of a section and of those in it."""
+    """Yield (key path, marks) for every key of a section and of its inner sections."""
     for name, field in section.model_fields.items():
         inner = field.annotation
         if isinstance(inner, type) and issubclass(inner, BaseModel):
@@ -130,9 +130,9 @@ class Session(Section):
 
     directory: Annotated[PathText, Field(min_length=1)] = "sessions"
     drain_s: Annotated[float, Field(ge=0, le=600), LIVE] = 10.0
-    # Short: a machine that is off after the first service must not show it to those of the second.
+    # Short: if the machine is off after one service, the next must not show its captions.
     resume_s: Annotated[float, Field(ge=0, le=86_400)] = 1800.0
-    # 0, for ever: nobody's sermon is deleted unasked.
+    # 0 means for ever: no sermon is deleted unless the user asks for it.
     keep_days: Annotated[int, Field(ge=0, le=36_500), LIVE] = 0
     keep_mb: Annotated[int, Field(ge=0, le=10_000_000), LIVE] = 0
     keep_audio: Annotated[Literal["none", "doubtful", "all"], LIVE] = "none"
@@ -196,7 +196,7 @@ _GONE = {
     "sherpa-onnx": '"moonshine" or "whisper"',
     "exllamav2": '"gemma" with a GGUF file and gpu_layers = -1',
 }
-"""What replaces an engine of an earlier version."""
+"""The replacements for engines of earlier versions."""
 
 
 class OnServer(Section):
@@ -216,7 +216,7 @@ class OnServer(Section):
 
     @property
     def lacks_server(self) -> bool:
-        """Whether a server is to be asked, and none is named."""
+        """Whether the engine needs a server, and none is named."""
         return self.engine == "openai" and not self.server
 
     @model_validator(mode="after")
@@ -239,7 +239,7 @@ _WHISPER = {
         for size in ("tiny", "tiny.en", "small", "medium", "medium.en", "large-v2", "large-v3")
     },
 }
-"""Sizes of Whisper, in the form that the recognizer loads."""
+"""Whisper sizes and the model names that the recognizer loads."""
 _TRANSLATORS = {
     "opus-mt": "opus-mt-en-es",
     "helsinki-nlp/opus-mt-en-es": "opus-mt-en-es",
@@ -251,15 +251,15 @@ _MAKERS = re.compile(r"^(openai/|systran/)?(faster-)?whisper-")
 
 
 def known_name(name: str) -> str:
-    """Return the name of the model that is called so elsewhere; any other name as it is.
+    """Return our name for a model with this common name; any other name is unchanged.
 
     "small", "Whisper small" and "openai/whisper-small" are one model.
     """
     plain = re.sub(r"[\s_]+", "-", name.strip().lower())
     size = _MAKERS.sub("", plain)
-    if plain == "tiny":  # a translator that ships is called so
+    if plain == "tiny":  # the name of a translator that ships
         return name
-    # A name that people use, and that the registry has as well: small.en.
+    # A common name that the registry has as well: small.en.
     if size.endswith(".en") and size not in _WHISPER:
         return size if size in ("base.en", "small.en") else name
     return _WHISPER.get(size) or _TRANSLATORS.get(plain) or name

@@ -1,6 +1,6 @@
-"""Other ways to write settings: [expert], what is inherited, and old keys. Pure.
+"""Other ways to write settings: [expert], inherited keys, and old keys. Pure.
 
-All of it is put into the tree of tables before that is checked: the schema knows one spelling.
+All of them are rewritten in the tree of tables before validation: the schema knows one spelling.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from typing import Any
 from pipeline.config.publishing import PROGRAMS
 
 EXPERT = "expert"
-"""The table for keys that hardly anybody changes: `stt.commit_s` in it is commit_s of [stt]."""
+"""The table for rarely changed keys: `stt.commit_s` in it is commit_s of [stt]."""
 
 INHERITED = ("server", "model", "prompt", "gpu_layers", "threads", "context", "batch")
-"""Keys that [translate.compare] takes from [translate.final] where it has none of its own."""
+"""Keys that [translate.compare] inherits from [translate.final] if it does not set them."""
 
 _GONE = {
     "stt": ("word_probabilities", "no_speech_prob", "avg_logprob", "compression_ratio"),
@@ -27,7 +27,7 @@ _GONE = {
     "engines": ("growth_mb",),
     "learn": ("bible", "glossary"),
 }
-"""Keys of earlier versions whose default suits everybody. They are read over."""
+"""Keys of earlier versions whose default suits everybody. They are ignored."""
 _WHERE = ("url", "key_file", "ca_file")
 _ON_SERVERS = ("stt", "translate.partial", "translate.final", "translate.compare")
 _ENGINES = {"partial": "marian", "final": "gemma"}
@@ -38,14 +38,14 @@ _OLD_OUTPUTS: Mapping[str, tuple[str, str]] = {
     "propresenter_message": ("propresenter", "place"),
     "freeshow_variable": ("freeshow", "place"),
 }
-"""Program and key of what was a key of [outputs]; `hls` was true or false."""
+"""The program and key for each old key of [outputs]; `hls` was true or false."""
 _LATER = ("environment", "command line")
 _ON, _OFF = ("true", "1", "on", "yes"), ("", "false", "0", "off", "no")
 
 
 @dataclass(slots=True)
 class Renewed:
-    """What was found in old spelling: advice for people, and the old path of each new one."""
+    """What was found in an old spelling: advice for people, and the old path of each new path."""
 
     advice: list[str] = field(default_factory=list)
     old_paths: dict[str, str] = field(default_factory=dict)
@@ -55,13 +55,13 @@ class Renewed:
 
 
 def merge(base: dict[str, Any], layer: Mapping[str, Any]) -> None:
-    """Put a layer's tables over those of `base`, which has none of the layer's own dicts then."""
+    """Merge a layer's tables into `base`, by copies: the layer's own dicts stay separate."""
     for key, value in layer.items():
         # A later layer may set one key of a table and leave the others.
         if isinstance(value, Mapping) and isinstance(base.get(key), dict):
             merge(base[key], value)
         else:
-            base[key] = _copy(value)  # the layers are read again to explain an error
+            base[key] = _copy(value)  # an error is explained from the unchanged layers
 
 
 def _copy(value: Any) -> Any:
@@ -71,7 +71,7 @@ def _copy(value: Any) -> Any:
 
 
 def without_expert(tree: dict[str, Any]) -> dict[str, Any]:
-    """Return a file's tree with the keys of [expert] in their own tables, which win."""
+    """Return a file's tree with the keys of [expert] moved to their own tables, which win."""
     if not isinstance(tree.get(EXPERT), dict):
         return tree
     merged: dict[str, Any] = {}
@@ -81,7 +81,7 @@ def without_expert(tree: dict[str, Any]) -> dict[str, Any]:
 
 
 def drop_gone(layer: dict[str, Any], origin: str, renewed: Renewed) -> None:
-    """Take out of a layer what is no setting any more."""
+    """Remove from a layer the keys that are no longer settings."""
     tables = [(path, _table(layer, path), keys) for path, keys in _GONE.items()]
     targets = _table(layer, "translate").get("targets")
     for number, target in enumerate(targets if isinstance(targets, list) else []):
@@ -96,9 +96,9 @@ def drop_gone(layer: dict[str, Any], origin: str, renewed: Renewed) -> None:
 
 
 def renew_outputs(so_far: Any, given: Any, origin: str, renewed: Renewed) -> Any:
-    """Return the list of outputs when a layer's is put over it.
+    """Return the list of outputs after merging a layer's outputs.
 
-    A list takes the place of the earlier one. The old table changes the programs that it names.
+    A list replaces the earlier one. The old table form changes the programs that it names.
     """
     if not isinstance(given, Mapping):
         return _copy(given)
@@ -106,7 +106,7 @@ def renew_outputs(so_far: Any, given: Any, origin: str, renewed: Renewed) -> Any
     for name, value in given.items():
         program, key = _OLD_OUTPUTS.get(name, ("", name))
         if not any(program and each.get("program") == program for each in entries):
-            # What is no old key either is refused by the schema, by its own name.
+            # An unknown key is kept: the schema refuses it by its own name.
             entries.append({"program": program, "url": ""} if program else {})
         same = [each for each in entries if each.get("program", "") == program]
         same[-1][key] = value
@@ -115,7 +115,7 @@ def renew_outputs(so_far: Any, given: Any, origin: str, renewed: Renewed) -> Any
 
 
 def used_outputs(entries: Any, renewed: Renewed) -> Any:
-    """Return the outputs that are asked for; an empty address asks for nothing."""
+    """Return the outputs that are in use: an empty address means unused."""
     if not isinstance(entries, list):
         return entries
     kept: list[Any] = []
@@ -131,7 +131,7 @@ def used_outputs(entries: Any, renewed: Renewed) -> Any:
                 continue
             old = {k: o for (p, k), o in renewed.outputs.items() if p == program and k != "program"}
             renewed.old_paths |= {
-                # By the place in what is kept: that is how pydantic names an entry.
+                # By the index in the kept list: this is how pydantic names an entry.
                 f"outputs.{len(kept)}.{key}": name
                 for key, (_, name) in old.items()
             }
@@ -144,15 +144,15 @@ def used_outputs(entries: Any, renewed: Renewed) -> Any:
 
 
 def renew_servers(tree: dict[str, Any], origins: Mapping[str, str], renewed: Renewed) -> None:
-    """Give each address in an engine's own table a name in [servers]."""
+    """Move each address in an engine's own table into [servers], under a name."""
     for path in _ON_SERVERS:
         section, name = _table(tree, path), path.rpartition(".")[2]
         base = _server(tree, section.get("server"))
         ranks = [_rank(origins.get(f"{path}.{key}", "")) for key in ("server", "url")]
         if section.get("server") and "url" in section and ranks[0] >= ranks[1]:
-            for key in _WHERE:  # what a later layer names wins over an earlier one's address
+            for key in _WHERE:  # a server named in a later layer wins over an earlier address
                 section.pop(key, None)
-        # A key is for the server that it was given for: an address of its own gets no other's.
+        # A key file belongs to one server: an own address does not inherit another server's.
         _name_server(tree, section, name, {} if "url" in section else base)
         _advise(section, path, origins, renewed)
     targets = _table(tree, "translate").get("targets")
@@ -167,21 +167,21 @@ def renew_servers(tree: dict[str, Any], origins: Mapping[str, str], renewed: Ren
 
 
 def _rank(origin: str) -> int:
-    """Return the place of a layer: the file, the environment, the command line."""
+    """Return the rank of a layer: the file, the environment, the command line."""
     return _LATER.index(origin) if origin in _LATER else -1
 
 
 def _name_server(
     tree: dict[str, Any], section: dict[str, Any], name: str, base: Mapping[str, Any]
 ) -> None:
-    """Move what `section` says of a server into [servers]; `base` is what it adds to."""
+    """Move the server keys of `section` into [servers], on top of `base`."""
     found = {key: section[key] for key in _WHERE if key in section}
     if not found or not {**base, **found}.get("url"):
         return
     servers = tree.setdefault("servers", {})
-    # Anything else is an error, which the schema names.
+    # Any other type is an error, which the schema reports.
     if isinstance(servers, dict):
-        # The user may have a server of that name.
+        # The user may already have a server with that name.
         while name in servers:
             name = f"{name}-own"
         servers[name], section["server"] = {**base, **found}, name
@@ -190,7 +190,7 @@ def _name_server(
 def _advise(
     section: dict[str, Any], path: str, origins: Mapping[str, str], renewed: Renewed
 ) -> None:
-    """Take the old keys out of a section; say how they are written if they say anything."""
+    """Remove the old keys from a section, with advice on the new spelling if one had a value."""
     found = {key: section.pop(key) for key in _WHERE if key in section}
     used = [key for key, value in found.items() if value]
     if not used:
@@ -205,10 +205,10 @@ def _advise(
 
 
 def inherit(tree: dict[str, Any]) -> list[str]:
-    """Give [translate.compare] what it does not set; return the paths.
+    """Give [translate.compare] the keys that it does not set; return their paths.
 
-    A Marian takes it from [translate.partial], any other from [translate.final]; model and server
-    only where the engine is the same.
+    Marian inherits from [translate.partial], any other engine from [translate.final]. It inherits
+    model and server only if the engine is the same.
     """
     compare = _table(tree, "translate.compare")
     if (engine := compare.get("engine", "none")) == "none":
@@ -217,22 +217,22 @@ def inherit(tree: dict[str, Any]) -> list[str]:
     first = _table(tree, f"translate.{part}")
     keys = [key for key in INHERITED if key in first and key not in compare]
     if first.get("engine", _ENGINES[part]) != engine:
-        # These are of one engine only, and mean nothing to another.
+        # These belong to one engine, and mean nothing to another.
         keys = [key for key in keys if key not in ("model", "server")]
     compare |= {key: first[key] for key in keys}
     return [f"translate.compare.{key}" for key in keys]
 
 
 def _server(tree: dict[str, Any], name: object) -> Mapping[str, Any]:
-    """Return what the tree says of a server, nothing for one that it does not name."""
+    """Return the tree's table of a server, an empty one if there is none."""
     servers = _table(tree, "servers")
-    # As a name of the file: it may have dots in it.
+    # Not by `_table`: the user's name for a server may contain dots.
     server = servers.get(name) if isinstance(name, str) else None
     return server if isinstance(server, dict) else {}
 
 
 def _table(tree: dict[str, Any], path: str) -> dict[str, Any]:
-    """Return a table of the tree, an empty one of no tree where there is none."""
+    """Return a table of the tree, or an empty one outside the tree if there is none."""
     node: Any = tree
     for key in path.split("."):
         node = node.get(key) if isinstance(node, dict) else None

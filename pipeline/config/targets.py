@@ -1,4 +1,4 @@
-"""The translators of the first target language and of [[translate.targets]] beside it. Pure."""
+"""The translators of the first target language and of extra [[translate.targets]]. Pure."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ class Final(OnServer):
     model: ModelName = "auto"
     prompt: Prompt = "auto"
     gpu_layers: Annotated[int, Field(ge=-1, le=1000)] = 0
-    # Two are quicker where nothing else runs, and slower where something does (docs/MODELS.md).
+    # Two are faster if nothing else runs, and slower if something does (docs/MODELS.md).
     threads: Threads = 1
     context: Annotated[int, Field(ge=256, le=131_072)] = 2048
     batch: Annotated[int, Field(ge=32, le=4096)] = 128
-    # Few: on a slow CPU more tokens at once take nearly as long as one after the other.
+    # Few: on a slow CPU a batch of tokens takes nearly as long as one token after the other.
     draft: Annotated[int, Field(ge=0, le=16)] = 2
     requests: Annotated[int, Field(ge=1, le=100)] = 5
     stream: Annotated[bool, NEXT_UTTERANCE] = True
@@ -52,23 +52,23 @@ class Final(OnServer):
 
 
 def _what_is_set(self: OnServer, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-    # `Translate.into` lays the dump over what is inherited, which defaults would hide.
+    # `Translate.into` puts the dump over inherited values, so it must not contain defaults.
     return {key: value for key, value in dump(self).items() if key in self.model_fields_set}
 
 
 class TargetPartial(Partial):
-    """`partial` of an extra target; what is not set there is as in [translate.partial]."""
+    """`partial` of an extra target; keys not set there are inherited from [translate.partial]."""
 
     _what_is_set = model_serializer(mode="wrap")(_what_is_set)
 
     @model_validator(mode="after")
     def _has_server(self) -> Self:
-        # By its name it takes the place of OnServer's own check.
-        return self  # it may be inherited: `refuse_incomplete` looks at both together
+        # This overrides OnServer's check of the same name.
+        return self  # the server may be inherited: `refuse_incomplete` checks both together
 
 
 class TargetFinal(Final):
-    """`final` of an extra target; what is not set there is as in [translate.final]."""
+    """`final` of an extra target; keys not set there are inherited from [translate.final]."""
 
     _what_is_set = model_serializer(mode="wrap")(_what_is_set)
 
@@ -78,7 +78,7 @@ class TargetFinal(Final):
 
 
 class Target(Section):
-    """[[translate.targets]]: a language beside `translate.target`, from the same recognition."""
+    """[[translate.targets]]: an extra target language, translated from the same recognition."""
 
     lang: Lang
     rest: bool = True
@@ -87,9 +87,9 @@ class Target(Section):
 
 
 def spoken_apart(section: Mapping[str, Any]) -> dict[str, Any]:
-    """Return [translate] with the first of `source = ["en", "es"]` and what is spoken as well.
+    """Return [translate] with `source = ["en", "es"]` split into `source` and `also_spoken`.
 
-    What is spoken can be read: each of these languages is a caption language too.
+    Each spoken language becomes a caption language too, so that its speech can be read.
     """
     apart = dict(section)
     source = apart.get("source", "en")
@@ -105,7 +105,7 @@ def spoken_apart(section: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def refuse_alike(spoken: Sequence[str], target: str) -> None:
-    """Raise ValueError where the first target is what is spoken first, or one is spoken twice."""
+    """Raise ValueError if the first target is the first spoken language, or one is listed twice."""
     first, *also = spoken
     if first == target:
         says = f"both {target!r}: source is what is spoken, target what is shown"
@@ -119,9 +119,9 @@ def refuse_alike(spoken: Sequence[str], target: str) -> None:
 
 
 def refuse_doubled(source: str, first: str, targets: Sequence[Target]) -> None:
-    """Raise ValueError where a language is listed twice, or is the one that is spoken."""
+    """Raise ValueError if a language is listed twice, or is the only spoken language."""
     langs = [first, *(target.lang for target in targets)]
-    # Of the first one the section itself says so, with a sentence of its own.
+    # `refuse_alike` checks the first target, with another message.
     if source in langs[1:]:
         msg = (
             f"translate.targets has {source!r}, which is translate.source: what is spoken "
@@ -136,7 +136,7 @@ def refuse_doubled(source: str, first: str, targets: Sequence[Target]) -> None:
 
 
 def refuse_incomplete(lang: str, partial: OnServer, final: OnServer) -> None:
-    """Raise ValueError where an extra target, with what it inherits, has no engine or server."""
+    """Raise ValueError if an extra target, with inherited keys, lacks an engine or server."""
     if final.engine == "marian" and partial.engine == "none":
         why = 'final.engine = "marian" needs partial.engine = "marian"'
         msg = f"translate.targets, {lang!r}: no engine is left. {why}"

@@ -14,7 +14,7 @@ StarkError                  anything below; has a kebab-case code
 ├── VersesError             a Bible, or the index of verses, cannot be used
 ├── NotesError              a preacher's notes cannot be read or kept
 ├── ServerError             the port or a page cannot be served, or no daemon answers there
-├── PublishError            captions cannot be handed on beyond the hall, which goes on
+├── PublishError            captions cannot be sent beyond the hall; captions in the hall go on
 ├── SessionError            the session folder cannot be used
 ├── ResourceError           the system gives this program no more memory, or no further thread
 ├── LearningError           a step of learning cannot be done, or its data folder cannot be used
@@ -37,7 +37,7 @@ class StarkError(Exception):
     key or device, and `fix` what the person can do about it (may be empty).
     """
 
-    # What scripts and systemd see. A class whose errors they must tell apart has another.
+    # For scripts and systemd. A class whose errors they must distinguish has its own code.
     exit_code: ClassVar[int] = 1
 
     def __init__(self, code: str, message: str, fix: str = "") -> None:
@@ -58,7 +58,7 @@ def writing(
     try:
         yield
     except OSError as error:
-        # `from None`: the message has the system's reason, and a second trace would hide it.
+        # `from None`: the message contains the system's reason, and a second trace would hide it.
         raise kind(code, f"{place} cannot be written: {error.strerror or error}.", fix) from None
 
 
@@ -75,7 +75,7 @@ def reading(
     try:
         yield
     except errors as error:
-        # The text of a KeyError is the key alone, and that of a parser may have several lines.
+        # The text of a KeyError is only the key, and a parser's text may have several lines.
         why = f"it lacks {error}" if isinstance(error, KeyError) else str(error).partition("\n")[0]
         why = getattr(error, "strerror", None) or why or type(error).__name__
         raise kind(code, f"{place} cannot be read: {why.rstrip('.')}.", fix) from None
@@ -84,7 +84,7 @@ def reading(
 class ConfigError(StarkError):
     """A setting is unknown, of the wrong type or out of range."""
 
-    # EX_CONFIG of sysexits.h; systemd's unit names it, so that a wrong key is no endless restart.
+    # EX_CONFIG of sysexits.h; the systemd unit names it, so a wrong key causes no endless restart.
     exit_code = 78
 
 
@@ -107,9 +107,9 @@ class ModelError(StarkError):
 
 
 class ModelCrashError(ModelError):
-    """The engine's process dies whenever it loads the model: trying again mends nothing."""
+    """The engine's process dies whenever it loads the model: a retry does not help."""
 
-    # EX_SOFTWARE; named in the unit as well.
+    # EX_SOFTWARE; the unit names it as well.
     exit_code = 70
 
 
@@ -122,7 +122,7 @@ class EngineGoneError(EngineError):
 
 
 class EngineCancelledError(EngineError):
-    """The engine was asked to stop: speech has returned, or what it is at makes way."""
+    """The engine was asked to stop: speech has returned, or other work has priority."""
 
 
 class DictionaryError(StarkError):
@@ -134,7 +134,7 @@ class VersesError(StarkError):
 
 
 class NotesError(StarkError):
-    """A preacher's notes, or what was drawn out of them, cannot be read or written."""
+    """A preacher's notes, or the data extracted from them, cannot be read or written."""
 
 
 class ServerError(StarkError):
@@ -165,24 +165,24 @@ def quoted(value: object, most: int = 40) -> str:
     """Return `repr(value)` cut to `most` characters, for an error message about it."""
     try:
         return repr(value)[:most]
-    except ValueError:  # Python writes no whole number of more than 4300 digits
+    except ValueError:  # Python does not write integers of more than 4300 digits
         return "a very large number"
 
 
-# By their words: most of these are a plain RuntimeError or ImportError without a number.
+# Matched by their text: most of them are a plain RuntimeError or ImportError without a number.
 NO_MEMORY: Final = re.compile(
     r"bad_alloc|out of memory|cannot allocate memory|OUT_OF_MEMORY|MemoryError|mkl_malloc"
     r"|memory allocation|failed to (map segment|allocate|mmap)|unable to allocate|mmap failed"
     r"|could not create a memory object|thread creation failed|can't start new thread",
     re.IGNORECASE,
 )
-"""What libraries say of it: the C++ library, CUDA, the loader, MKL, OpenBLAS, ggml, numpy, oneDNN,
-OpenMP and Python. There are more: `engines.memory` knows a load that could not succeed."""
+"""Out-of-memory messages of the C++ library, CUDA, the loader, MKL, OpenBLAS, ggml, numpy, oneDNN,
+OpenMP and Python. There are more: `engines.memory` recognizes a load that could not succeed."""
 
 
 def without_resources(error: BaseException) -> ResourceError | None:
-    """Return the error to show where the system gave no thread or no memory, None for others."""
-    # CPython has only these words for it, in a RuntimeError.
+    """Return the error to show if the system gave no thread or no memory, None for other errors."""
+    # CPython signals it only by this text in a RuntimeError.
     if "can't start new thread" in str(error):
         lacks = "no further thread: its memory, or the number of its threads, is limited"
     elif (

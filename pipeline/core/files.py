@@ -1,7 +1,7 @@
-"""Files made to survive a crash, a power cut and a full disk.
+"""Files that survive a crash, a power cut and a full disk.
 
-A file always holds whole pieces: a write that fails is undone, and its content waits for the next
-attempt. No class here has a lock: one thread owns each file.
+A file always holds whole pieces: a failed write is undone, and its content waits for the next
+attempt. No class here has a mutex: one thread owns each file.
 """
 
 from __future__ import annotations
@@ -26,24 +26,24 @@ except ImportError:  # Windows
 log = structlog.get_logger()
 
 _WAITING = 5_000
-"""Lines kept while the disk cannot be written: a service's worth."""
+"""Lines kept while the disk cannot be written: about one service."""
 _IS_POSIX: Final = fcntl is not None
-"""Whether an open file can be renamed, and a folder be opened: not on Windows."""
+"""Whether an open file can be renamed and a folder can be opened: not on Windows."""
 _FAR = 1 << 40
-"""Where Windows locks a file: behind its end, for what is locked nobody else can read."""
+"""The locked position on Windows: after the file's end, because others cannot read locked bytes."""
 
 
 def write_whole(path: Path, content: bytes, *, like: os.stat_result | None = None) -> None:
-    """Replace a file in one step, durably (fsync, then rename). Raises OSError.
+    """Replace a file atomically and durably (fsync, then rename). Raises OSError.
 
-    After an error the old file is as it was. With `like` the new one gets that mode and owner.
+    After an error the old file is unchanged. With `like` the new one gets that mode and owner.
     """
     os.close(_replace(path, (content,), like=like)[0])
 
 
 def read_at_most(path: Path, most_bytes: int) -> bytes | None:
-    """Return a file's content, None if it has more bytes than that. Raises OSError."""
-    with path.open("rb") as file:  # read, not looked at: a device or a pipe has no size
+    """Return a file's content, None if it has more than `most_bytes`. Raises OSError."""
+    with path.open("rb") as file:  # not by its size: a device or a pipe has none
         content = file.read(most_bytes + 1)
     return content if len(content) <= most_bytes else None
 
@@ -51,8 +51,8 @@ def read_at_most(path: Path, most_bytes: int) -> bytes | None:
 def sync(path: Path) -> None:
     """Flush a file, or a folder's list of names, to the disk. Raises OSError."""
     if not _IS_POSIX and path.is_dir():
-        return  # NTFS has a journal of its own for names
-    # Windows flushes only what is open for writing.
+        return  # NTFS has its own journal for names
+    # Windows flushes only a file that is open for writing.
     fd = os.open(path, os.O_RDONLY if _IS_POSIX else os.O_RDWR)
     try:
         os.fsync(fd)
@@ -61,7 +61,7 @@ def sync(path: Path) -> None:
 
 
 def do_all(steps: Iterable[Callable[[], None]]) -> None:
-    """Do every step, also those behind one that fails; then raise the first OSError."""
+    """Do every step, also after one fails; then raise the first OSError."""
     failed: OSError | None = None
     for step in steps:
         try:
@@ -73,22 +73,22 @@ def do_all(steps: Iterable[Callable[[], None]]) -> None:
 
 
 def try_lock(fd: int) -> bool:
-    """Lock an open file until it is closed; return False when another program has it locked.
+    """Lock an open file until it is closed; return False if another program has locked it.
 
-    Raises OSError on a file system that knows no locks.
+    Raises OSError on a file system without locks.
     """
     try:
         if _IS_POSIX:
-            # flock and not lockf: such a lock is lost when this process closes any descriptor of
-            # the file, as `lines` does.
+            # flock, because a lockf lock is lost when this process closes any descriptor of the
+            # file, as `lines` does.
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         else:
-            # msvcrt locks from the position on. Later writes go to the end all the same (O_APPEND).
+            # msvcrt locks from the current position. Later writes still go to the end (O_APPEND).
             os.lseek(fd, _FAR, os.SEEK_SET)
             msvcrt.locking(fd, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
     except BlockingIOError:
         return False
-    # Windows's answer for a stretch that another process has locked.
+    # Windows raises this for a range that another process has locked.
     except PermissionError:
         if _IS_POSIX:
             raise
@@ -107,66 +107,66 @@ class GrowingFile:
         self._path = path
         self._sync = sync
         self._locked = False
-        # A power cut can leave half a line at the end, which would spoil the one written after it.
+        # A power cut can leave half a line at the end, which would corrupt the next line.
         self._size = _whole_lines(path) if keep else 0
         self._fd = _open(path, keep=keep)
         os.ftruncate(self._fd, self._size)
 
     def append(self, piece: bytes) -> None:
-        """Write a piece at the end. Raises OSError; then nothing of it is in the file."""
+        """Write a piece at the end. Raises OSError; then no part of it is in the file."""
         try:
-            # A deleted file takes what is written without an error, and it is lost.
+            # A write to a deleted file gives no error, and is lost.
             if not os.fstat(self._fd).st_nlink:
                 raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(self._path))
             _write(self._fd, piece)
             if self._sync:
-                # Not fsync: content and length are what counts, and the time of change would cost a
+                # Not fsync: only content and length matter, and the modification time would cost a
                 # second write.
                 getattr(os, "fdatasync", os.fsync)(self._fd)
         except OSError:
-            # Back to the last whole piece. A shorter file needs no room, so a full disk allows it.
+            # Back to the last whole piece. Truncating needs no space, so it works on a full disk.
             with suppress(OSError):
                 os.ftruncate(self._fd, self._size)
             raise
         self._size += len(piece)
 
     def replace(self, content: bytes) -> None:
-        """Replace the content in one step. Raises OSError; then the old content stays."""
+        """Replace the content atomically. Raises OSError; then the old content stays."""
         self.rewrite((content,))
 
     def rewrite(self, pieces: Iterable[bytes]) -> None:
         """Replace the content by pieces that need not be in memory at once. Raises OSError."""
-        # The lock is on the file, not on its name: the new file needs one before it gets the name.
+        # The lock is on the file, not on its name: lock the new file before it gets the name.
         if _IS_POSIX:
             fd, size = _replace(self._path, pieces, lock=self._locked)
-            # Only now: after an error the old file is still open, and still has its name.
+            # Only now, so that after an error the old file is still open and keeps its name.
             os.close(self._fd)
             self._fd, self._size = fd, size
             return
-        os.close(self._fd)  # an open file keeps its name there
+        os.close(self._fd)  # Windows does not replace an open file
         self._fd = -1
         try:
             self._fd, self._size = _replace(self._path, pieces, lock=self._locked)
         finally:
             if self._fd < 0:
                 self._fd = _open(self._path, keep=True)
-                # Whoever has locked the file meanwhile keeps it; it is written all the same.
+                # If another process has locked the file meanwhile, write it without the lock.
                 self._locked = self._locked and try_lock(self._fd)
 
     def lines(self) -> Iterator[bytes]:
         """Yield the lines that are in the file. Raises OSError."""
-        # By its name: the descriptor is open for writing only.
+        # Opened again by name: the descriptor is only for writing.
         with self._path.open("rb") as file:
             yield from file
 
     def lock(self) -> None:
-        """Claim the file against other daemons until this process ends, however it ends.
+        """Lock the file against other daemons until this process ends, even by a crash.
 
         Raises BlockingIOError if another process has it.
         """
         try:
             self._locked = try_lock(self._fd)
-        except OSError as error:  # a file system that knows no locks
+        except OSError as error:  # a file system without locks
             log.warning("not locked", file=str(self._path), error=error.strerror)
             return
         if not self._locked:
@@ -189,7 +189,7 @@ class WholeFile:
         """Write `content`, if any. Raises OSError; then it is kept for the next attempt."""
         if self.content is not None:
             write_whole(self._path, self.content)
-            # Only now: what could not be written is tried again.
+            # Only after success, so that a failed write is tried again.
             self.content = None
 
     def close(self) -> None:
@@ -218,7 +218,7 @@ class LineFile:
     def flush(self) -> None:
         """Write the queued lines. Raises OSError; lines not written stay queued."""
         while self._waiting:
-            # Taken from the queue only once it is written: append may raise.
+            # Removed from the queue only after it is written: append may raise.
             self._file.append(self._waiting[0])
             self._waiting.popleft()
 
@@ -228,13 +228,13 @@ class LineFile:
         yield from self._waiting
 
     def rewrite(self, change: Callable[[bytes], bytes]) -> None:
-        """Apply `change` to every line, b"" removing it, in one step.
+        """Apply `change` to every line in one atomic step; b"" removes the line.
 
         Raises OSError; then nothing has changed.
         """
-        # Asked first, since replacing costs a copy of the whole file and a sync.
+        # Checked first, because replacing costs a copy of the whole file and a sync.
         if any(change(line) != line for line in self.lines()):
-            # The new file gets the queued lines too, so that none of them is written twice.
+            # The new file includes the queued lines, so that none is written twice.
             self._file.rewrite(changed for line in self.lines() if (changed := change(line)))
             self._waiting.clear()
 
@@ -243,7 +243,7 @@ class LineFile:
         self._waiting = deque(changed for line in self._waiting if (changed := change(line)))
 
     def lock(self) -> None:
-        """Claim the file; see GrowingFile.lock."""
+        """Lock the file; see GrowingFile.lock."""
         self._file.lock()
 
     def close(self) -> None:
@@ -252,8 +252,8 @@ class LineFile:
 
 
 def _open(path: Path, *, keep: bool = False) -> int:
-    # O_APPEND: after a write that was undone the next one begins at the new end, without a hole.
-    # O_BINARY: Windows would write another line end.
+    # O_APPEND: after an undone write the next one begins at the new end, without a hole.
+    # O_BINARY: otherwise Windows changes the line ends.
     flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0)
     return os.open(path, flags if keep else flags | os.O_TRUNC, 0o644)
 
@@ -269,18 +269,18 @@ def _whole_lines(path: Path) -> int:
 def _replace(
     path: Path, pieces: Iterable[bytes], *, lock: bool = False, like: os.stat_result | None = None
 ) -> tuple[int, int]:
-    """Replace a file in one step; return the new one's descriptor and size. Raises OSError.
+    """Replace a file atomically; return the new one's descriptor and size. Raises OSError.
 
     With `lock` it is locked before it gets its name; with `like` it has that mode and owner.
     """
-    # In the same folder: a rename is one step within one file system only. One name will do, since
-    # one thread owns the file.
+    # In the same folder: a rename is atomic only within one file system. A fixed name is enough,
+    # because one thread owns the file.
     temporary = path.with_name(f"{path.name}.tmp")
     fd, size = -1, 0
     try:
         fd = _open(temporary)
         if lock:
-            # Nobody else can have it: the file is new.
+            # This cannot fail: the file is new.
             try_lock(fd)
         if like is not None and _IS_POSIX:  # before the content: it may be a secret
             os.fchown(fd, like.st_uid, like.st_gid)
@@ -289,7 +289,7 @@ def _replace(
             _write(fd, piece)
             size += len(piece)
         os.fsync(fd)  # before the rename, else a power cut can leave an empty file with this name
-        if not _IS_POSIX:  # Windows renames no open file
+        if not _IS_POSIX:  # Windows cannot rename an open file
             os.close(fd)
             fd = -1
         temporary.replace(path)
@@ -303,15 +303,15 @@ def _replace(
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
         raise
-    # Without this a power cut can bring the old file back. The new one is in its place already, so
-    # a file system that cannot do it is no reason to call the write a failure.
+    # Without this sync a power cut can bring the old file back. The new file is already in place,
+    # so the write does not fail if the file system cannot sync a folder.
     with suppress(OSError):
         sync(path.parent)
     return fd, size
 
 
 def _write(fd: int, data: bytes) -> None:
-    # os.write may take only a part: on a disk that fills up, or after a signal.
+    # os.write may write only a part: on a disk that fills up, or after a signal.
     left = memoryview(data)
     while left:
         left = left[os.write(fd, left) :]

@@ -1,7 +1,7 @@
-"""languages/CODE.toml: what church truth, the glossary and inflection know of a language's words.
+"""languages/CODE.toml: the words of a language for church truth, the glossary and inflection.
 
-Somebody who speaks a language adds it by such a file; docs/LANGUAGES.md explains every key. Each
-section may be missing: then the part that needs it leaves this language alone.
+A speaker of a language adds it with such a file; docs/LANGUAGES.md explains every key. A section
+may be missing: then the part that needs it does nothing for this language.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pipeline.core.resources import bundled
 
 
 def _words(line: object) -> object:
-    # What is no text goes through: pydantic then names the key, and what is expected there.
+    # Other types pass through: then pydantic names the key and the expected type.
     return frozenset(line.split()) if isinstance(line, str) else line
 
 
@@ -30,12 +30,12 @@ def _by_word(table: object) -> object:
     """Turn {2 = "dos"} around: {"dos": 2}."""
     if not isinstance(table, dict):
         return table
-    # The keys of TOML are texts, also those that look like numbers.
+    # TOML keys are strings, even if they look like numbers.
     return {word: int(value) for value, line in table.items() for word in str(line).split()}
 
 
 def _by_phrase(lines: object) -> object:
-    """Return the place in the list by each way to say it, a tuple of words."""
+    """Return a dict from each phrase (a tuple of words) to its index in the list."""
     if not isinstance(lines, list):
         return lines
     return {
@@ -59,13 +59,13 @@ Words = Annotated[frozenset[str], BeforeValidator(_words)]
 Numbered = Annotated[Mapping[str, int], BeforeValidator(_by_word)]
 """Values by word; written as words by value."""
 Phrases = Annotated[Mapping[tuple[str, ...], int], BeforeValidator(_by_phrase)]
-"""Values by phrase; written as a list from 0 on, other ways to say a value behind a comma."""
+"""Values by phrase; written as a list from 0 on, with commas between phrases for one value."""
 Pattern = Annotated[re.Pattern[str], BeforeValidator(_ignoring_case)]
 """Written as a regular expression, or as a list of alternatives."""
 
 
 class _Table(BaseModel):
-    # A misspelt key is refused: most have a default, which would take its place in silence.
+    # A misspelt key is refused: most keys have a default, which would silently be used.
     model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
 
 
@@ -85,27 +85,27 @@ class NumberWords(_Table):
     """From 0 on, in one word."""
     tens: Numbered = {}
     tens_join: str = ""
-    """Between tens and units; "" where nothing is said."""
+    """The word between tens and units; "" if there is none."""
     hundreds: Numbered = {}
     """Hundreds in one word."""
     hundred: Words = frozenset()
-    """The word behind how many hundreds; none where hundreds are one word."""
+    """The word after the number of hundreds; none if hundreds are one word."""
     hundred_join: str = ""
     scales: Numbered
     bare_scales: Words = frozenset()
-    """Of these one may be said without "one" before it."""
+    """Scales that may be said without "one" before them."""
     article: str = ""
-    """What stands instead of "one" before a hundred or a scale."""
+    """The word that replaces "one" before a hundred or a scale."""
     ordinals: Numbered = {}
     ordinal_signs: Words
-    """Behind digits."""
+    """Suffixes of digits."""
     phrases: Phrases = {}
     """0 to 99 word by word, instead of `small` and `tens`: French counts in twenties."""
     ordinal_phrases: Phrases = {}
     counts_hundreds: frozenset[int] = frozenset(range(1, 100))
-    """How many hundreds are said so."""
+    """The numbers that can be said before `hundred`."""
     written: str
-    """2, 3 ... as a caption has them, as far as each has one form."""
+    """The words for 2, 3 ... in a caption, as long as each has only one form."""
     year_halves: bool = False
     """Whether a year is said in two numbers: "nineteen eighty-four"."""
 
@@ -114,7 +114,7 @@ class QuantityWords(_Table):
     """[quantities]: the words around numbers, as `tokens.plain` has them."""
 
     time: Literal["english", "spanish", "french"]
-    """Whose way of saying the time of day this is."""
+    """The language whose way to say the time of day is used."""
     half: Words
     quarter: Words
     past: Words
@@ -124,31 +124,31 @@ class QuantityWords(_Table):
     noon: Numbered = {}
     """Hours that have a name."""
     meaning: Mapping[int, Words]
-    """Words that say a number without being one."""
+    """Words that mean a number without being a number word."""
     idioms: Pattern
-    """Numbers in these are figures of speech."""
+    """Phrases whose numbers are figures of speech."""
     unsure: Words
-    """What alone may be something else: a room, a beer, a part of a minute."""
+    """Words that alone may mean something else: a room, a beer, a part of a minute."""
     percent: Pattern | None = None
-    """What stands behind a number as "%" does."""
+    """The words after a number that mean "%"."""
     share: Pattern | None = None
-    """Between the numbers of "nine out of ten"."""
+    """The words between the numbers of "nine out of ten"."""
     spelled: tuple[tuple[Pattern, str], ...] = ()
-    """What translators get instead of a phrase: ["half a million", "500,000"]. None: no digits."""
+    """Phrases and their text for translators: ["half a million", "500,000"]. None: no digits."""
     decades: Numbered = {}
     """As in "the eighteen nineties"."""
     century: re.Pattern[str] | None = None
-    """One or two numerals of centuries, each a group; capitals count."""
+    """One or two century numerals, each in a group; case-sensitive."""
     and_half: Annotated[tuple[str, ...], BeforeValidator(_in_order)] = ()
-    """Behind millions, or before them: "y medio"."""
+    """The words for a half after or before millions: "y medio"."""
     point: Words = frozenset()
-    """Between the digits of "three point five"."""
+    """The word between the digits of "three point five"."""
     digits: Literal["", "spaced", "french"] = ""
-    """Whose signs stand in digits, beyond those of all: "40 000"; "15 h 30" as well."""
+    """Extra forms of digits: "spaced" has "40 000", "french" also has "15 h 30"."""
 
 
 class ReferenceWords(_Table):
-    """[references]: what a language says around the numbers of a Bible reference."""
+    """[references]: the words around the numbers of a Bible reference."""
 
     chapter: Words
     verse: Words
@@ -157,43 +157,43 @@ class ReferenceWords(_Table):
     of: Words
     articles: Words
     fillers: Words
-    """Between "first" and "Corinthians": letter, of, Paul, to, the."""
+    """Words between "first" and "Corinthians": letter, of, Paul, to, the."""
     cues: Words
-    """Before a book whose name is an ordinary word."""
+    """Words before a book whose name is an ordinary word."""
     turns: Words = frozenset()
-    """Some words before such a book, with one of `ways` right before it: "turn ... to John 11"."""
+    """Words some way before such a book, with one of `ways` right before it: "turn to John 11"."""
     ways: Words = frozenset()
     tells: Words = frozenset()
-    """Behind the chapter of such a book: "John 15 reminds us"."""
+    """Words after the chapter of such a book: "John 15 reminds us"."""
     follow: Words
-    """May stand behind a chapter where "Romans 12" may as well be twelve people."""
+    """Words allowed after a chapter if "Romans 12" could also mean twelve people."""
     counted: Words
-    """Behind a number these say that it counts something, or is a time."""
+    """Words after a number that make it a count or a time."""
     when: Words = frozenset()
-    """Behind a name and two numbers these say that it is a time."""
+    """Words after a name and two numbers that make it a time."""
     people: Words
-    """Before a name these say that it is somebody's."""
+    """Words before a name that make it a person's name."""
     begins: Words = frozenset()
-    """Before the first verse that is read: "starting at", "beginning with"."""
+    """Words before the first verse that is read: "starting at", "beginning with"."""
     nth: Words = frozenset()
-    """Before the number of a chapter or verse: "chapter number 3"."""
+    """Words before the number of a chapter or verse: "chapter number 3"."""
     possessed: Words = frozenset()
-    """Behind the name of a writer: "Mark's gospel"."""
+    """Words after the name of a writer: "Mark's gospel"."""
     zero: Words = frozenset()
-    """As in "Psalm one oh five"."""
+    """Words for zero as in "Psalm one oh five"."""
     before_chapter: Words
-    """Articles that go where "the chapter" becomes the name of a book."""
+    """Articles that are dropped when "the chapter" is replaced by the name of a book."""
 
 
 class NegationWords(_Table):
-    """[negation]: regular expressions; all in small letters, case does not count."""
+    """[negation]: regular expressions in small letters; case is ignored."""
 
     strong: Pattern
-    """What surely denies."""
+    """Certain negations."""
     any: Pattern
-    """All that might stand for a "not": wide on purpose, it keeps an alarm silent."""
+    """Every possible negation. It is wide on purpose, to avoid false alarms."""
     tags: Pattern | None = None
-    """Phrases with a negation that denies nothing: question tags, "not only"."""
+    """Phrases whose negation denies nothing: question tags, "not only"."""
     only: Pattern | None = None
     """Negations that only limit: "ne ... que"."""
     limits: Pattern | None = None
@@ -204,35 +204,35 @@ class InflectionWords(_Table):
     """[inflection]"""
 
     rules: Literal["spanish", "french"]
-    """Whose rules for plurals and endings these are."""
+    """The language whose rules for plurals and endings are used."""
     determiners: tuple[tuple[str, ...], ...]
-    """Masculine, feminine, and in French those before a vowel."""
+    """Masculine, feminine, and in French the forms before a vowel."""
     no_plural: Words = frozenset()
     """Words whose plural would be another word: "fois" is "times"."""
     kept_h: Pattern | None = None
     """Words with an h that keep their article: "la honte"."""
     verb_endings: Mapping[str, Words] = {}
-    """All endings of regular verbs, by that of the infinitive, as `plain` has them."""
+    """All endings of regular verbs by the infinitive's ending, normalized by `plain`."""
     enclitics: Words = frozenset()
-    """Pronouns that are written onto a verb: "bautizarnos"."""
+    """Pronouns that are attached to a verb: "bautizarnos"."""
 
 
 class NameWords(_Table):
     """[names]: words around people's names, as `tokens.plain` has them."""
 
     translated: Words
-    """Written with a capital, and translated: days, months, nations, what is holy."""
+    """Capitalized words that are translated: days, months, nations, holy things."""
     titles: Words
-    """Before a name: "Brother", "Pastor"."""
+    """Words before a name: "Brother", "Pastor"."""
     addressed: Words
-    """Behind a name and a comma these say that somebody is called: "Grace, would you"."""
+    """Words after a name and a comma that address a person: "Grace, would you"."""
 
 
 class SpellingRules(_Table):
     """[spelling]"""
 
     contractions: tuple[tuple[Pattern, str], ...]
-    """Two words that are written as one: what is found, and what it becomes."""
+    """Two words that are written as one: the pattern and its replacement."""
 
 
 class LanguageWords(_Table):
@@ -257,13 +257,13 @@ def read_words(toml_text: str) -> LanguageWords:
 
 
 def _expanded(negation: Mapping[str, Any]) -> dict[str, Any]:
-    """Put the named parts of [negation] in the place of their names in braces.
+    """Replace names in braces by the named parts of [negation].
 
-    A list is a look-behind: not behind any of these words.
+    A list becomes a look-behind: not after any of these words.
     """
     parts: dict[str, str] = {}
     for name, part in negation.get("parts", {}).items():
-        # One look-behind for each word: Python's have a fixed width.
+        # One look-behind for each word: in Python a look-behind has a fixed width.
         behind = "".join(rf"(?<!\b{word} )" for word in part) if isinstance(part, list) else part
         parts[f"{{{name}}}"] = behind
 
@@ -273,7 +273,7 @@ def _expanded(negation: Mapping[str, Any]) -> dict[str, Any]:
         return pattern
 
     lists = {
-        # A single expression is a string, which a loop would take apart into letters.
+        # A single expression is a string, and a loop would split it into letters.
         key: [each] if isinstance(each, str) else each
         for key, each in negation.items()
         if key != "parts"
@@ -281,7 +281,7 @@ def _expanded(negation: Mapping[str, Any]) -> dict[str, Any]:
     return {key: [whole(pattern) for pattern in each] for key, each in lists.items()}
 
 
-# Read once, at import: it ships with the program and changes with it only.
+# Read once, at import: the files change only with the program.
 WORDS: Mapping[str, LanguageWords] = {
     file.stem: read_words(file.read_text("utf-8"))
     for file in sorted(Path(bundled("languages")).glob("*.toml"))

@@ -1,7 +1,7 @@
-"""The languages of languages.toml: names, scripts, directions, and words that other parts look for.
+"""The languages of languages.toml: names, scripts, directions, and words that other parts use.
 
-A language that is not in the file works as well: it is written from left to right with spaces
-between words, and nothing is known of its words.
+A language that is not in the file works as well. It is assumed to be written from left to right
+with spaces between words, and its word lists are empty.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _WORD_LISTS = ("starts", "ties", "titles", "numbered", "worship", "common")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Language:
-    """One entry of languages.toml, which says what each field is for."""
+    """One entry of languages.toml, which explains each field."""
 
     code: str
     name: str
@@ -41,12 +41,12 @@ class Language:
 
     @property
     def has_spaces(self) -> bool:
-        """Whether spaces stand between its words."""
+        """Whether spaces separate its words."""
         return self.spaces == "words"
 
     @property
     def leaning(self) -> frozenset[str]:
-        """Words that no line should end with."""
+        """Words that should not end a line."""
         return self.starts | self.ties
 
 
@@ -67,27 +67,27 @@ def _language(code: str, entry: Mapping[str, Any]) -> Language:
     return Language(code=code, **values)
 
 
-# Read once, at import: it ships with the program and changes with it only.
+# Read once, at import: the file changes only with the program.
 LANGUAGES: Mapping[str, Language] = read_languages(Path(FILE).read_text("utf-8"))
 """By code, in alphabetical order."""
 
 
 def language(code: str) -> Language:
-    """Return what is known of a language."""
+    """Return a language; a default entry if it is not in the file."""
     return LANGUAGES.get(code) or Language(code=code, name=code, own=code)
 
 
 def words_of_all(lists: Iterable[frozenset[str]]) -> frozenset[str]:
-    """Return lists of several languages as one, for what is asked before the language is known."""
-    # The first set is needed: `union` of no list at all has nothing to start from.
+    """Merge the lists of several languages, for use before the language is known."""
+    # The empty first set is needed, because `lists` may be empty.
     return frozenset[str]().union(*lists)
 
 
 def for_pages() -> dict[str, dict[str, object]]:
-    """Return what displays need, as JSON values: of most languages their own name only."""
+    """Return the data for displays as JSON values: for most languages only their own name."""
     pages: dict[str, dict[str, object]] = {}
     for code, each in LANGUAGES.items():
-        # Defaults are left out: every page's script has this in it, on slow phones too.
+        # Defaults are left out: every page's script contains this data, also on slow phones.
         pages[code] = {"own": each.own}
         if each.direction != "ltr":
             pages[code]["direction"] = each.direction

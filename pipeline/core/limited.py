@@ -1,7 +1,7 @@
-"""Run a function of this program in a process of its own, with limits of time, memory and answer.
+"""Run a function of this program in its own process, with limits of time, memory and answer size.
 
-Whatever reads files that others have made (notes, Bibles, recordings) goes through here: a file
-can make its reader slow, greedy or crash, and must not do so to the captions.
+All readers of foreign files (notes, Bibles, recordings) run here. Such a file can make its reader
+slow, use much memory or crash it, and the captions must not suffer.
 """
 
 from __future__ import annotations
@@ -33,19 +33,19 @@ log = structlog.get_logger()
 P = ParamSpec("P")
 T = TypeVar("T")
 
-# numpy's threads, one for each core, take 40 MB of the address space each.
+# numpy starts one thread for each core, and each takes 40 MB of address space.
 _ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 _NICENESS = 10
 _DEATH_S = 5.0
-"""A killed process is gone by then, or hangs in the kernel."""
+"""The wait for a killed process: after that it hangs in the kernel."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a call may take."""
+    """The limits of a call."""
 
     seconds: float
-    """By the clock, and of the processor's time."""
+    """The limit of wall time, and of processor time."""
     memory_bytes: int
     answer_bytes: int = 64 << 20
 
@@ -57,20 +57,20 @@ async def call(
     *arguments: P.args,
     **options: P.kwargs,
 ) -> T:
-    """Return what a function of a module returns in a fresh process. A cancelled call kills it.
+    """Run a function of a module in a new process, return its result. A cancelled call kills it.
 
     The answer travels as JSON and is checked by the function's annotation; sets and dataclasses
     are allowed. Raises the StarkError that the function raises, and for everything else
     `failed(what)`, where `what` is the rest of a sentence that begins with the file's name.
     """
-    # Pickle in this direction only: what a strange file has shaped is never unpickled here.
+    # Pickle in this direction only: data from a foreign file is never unpickled here.
     request = pickle.dumps((limits, function, arguments, options))
     try:
         process = await asyncio.create_subprocess_exec(
             *own_python(__name__),
             stdin=PIPE,
             stdout=PIPE,
-            # Nobody would read it, and a full pipe stops whoever writes into it.
+            # Nobody would read it, and a full pipe blocks the process that writes into it.
             stderr=DEVNULL,
             env=own_environment() | _ONE_THREAD,
             **APART,
@@ -78,7 +78,7 @@ async def call(
     except OSError as error:
         raise failed(f"cannot be read now: {error.strerror}") from None
     try:
-        # Beside the child's own limit of processor time, which a reader that waits never reaches.
+        # In addition to the child's limit of processor time, which a waiting reader never reaches.
         async with asyncio.timeout(limits.seconds):
             answer = await _exchange(process, request, limits.answer_bytes)
             status = await process.wait() if answer is not None else 0
@@ -104,13 +104,13 @@ async def _exchange(process: Process, request: bytes, most_bytes: int) -> bytes 
     while piece := await process.stdout.read(1 << 20):
         answer += piece
         if len(answer) > most_bytes:
-            # The rest is never read: `_end` kills whoever still writes it.
+            # The rest is never read: `_end` kills the process that still writes it.
             return None
     return bytes(answer)
 
 
 async def _end(process: Process) -> None:
-    """Kill a process that still runs, and whatever it has started."""
+    """Kill a process that still runs, and all processes that it has started."""
     if process.returncode is None:
         with suppress(ProcessLookupError):
             if hasattr(os, "killpg"):
@@ -121,7 +121,7 @@ async def _end(process: Process) -> None:
         with suppress(TimeoutError):
             async with asyncio.timeout(_DEATH_S):
                 await process.wait()
-    # Pipes that are still open would outlive the loop; asyncio has no public way to close them.
+    # Open pipes would outlive the event loop; asyncio has no public way to close them.
     process._transport.close()  # type: ignore[attr-defined]  # noqa: SLF001
 
 
@@ -135,7 +135,7 @@ def _value(
         if "value" in said:
             return TypeAdapter(kind).validate_python(said["value"])
         if "class" in said:
-            # The name comes from `_said`, and every StarkError is a class of that module.
+            # The name comes from `_said`, and every StarkError is a class of `errors`.
             refusal: StarkError = getattr(errors, said["class"])(*said["error"])
             raise refusal
         log.warning("not read", error=said["unforeseen"])
@@ -166,7 +166,7 @@ _OUT_OF_MEMORY: Final = 12
 
 def main() -> None:
     """Answer the request on standard input."""
-    # Whatever a library prints must not get into the answer.
+    # A library's printed output must not get into the answer.
     answer = os.dup(1)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     limits, function, arguments, options = pickle.load(sys.stdin.buffer)  # noqa: S301 - the parent's
@@ -174,11 +174,11 @@ def main() -> None:
     try:
         said = json.dumps(_said(function, arguments, options), default=_plain).encode()
     except MemoryError:
-        # At once: a normal end runs code of libraries, which may need memory too.
+        # Exit at once: a normal exit runs library code, which may need memory.
         os._exit(_OUT_OF_MEMORY)
     with suppress(BrokenPipeError), os.fdopen(answer, "wb") as out:
         out.write(said)
-    # Not through the libraries' own ends, which now and then crash.
+    # Skip the libraries' exit code, which sometimes crashes.
     os._exit(0)
 
 
@@ -189,7 +189,7 @@ def _said(function: Callable[..., Any], arguments: Any, options: Any) -> dict[st
         fields = (error.code, error.message, error.fix)
         return {"class": type(error).__name__, "error": fields}
     except MemoryError:
-        # Not an answer: `main` has an exit code for it, and a code needs no memory.
+        # Not an answer: `main` uses an exit code, which needs no memory.
         raise
     except Exception as error:  # noqa: BLE001 - a strange file brings out every fault of a reader
         # Cut: a library may quote much of the file that it could not read.
@@ -197,7 +197,7 @@ def _said(function: Callable[..., Any], arguments: Any, options: Any) -> dict[st
 
 
 def _plain(value: object) -> object:
-    """Return what JSON does not know as something that it knows."""
+    """Return a value that JSON cannot encode as one that it can."""
     if is_dataclass(value) and not isinstance(value, type):
         return asdict(value)
     if isinstance(value, set | frozenset):
@@ -206,7 +206,7 @@ def _plain(value: object) -> object:
 
 
 def _restrict(limits: Limits) -> None:
-    """Set the limits of this process. On Windows only the parent's clock limits it."""
+    """Set the limits of this process. On Windows only the parent's timeout limits it."""
     lower_priority(_NICENESS)
     try:
         import resource  # noqa: PLC0415 - not on Windows
@@ -216,12 +216,12 @@ def _restrict(limits: Limits) -> None:
     for what, soft, hard in (
         (resource.RLIMIT_AS, limits.memory_bytes, limits.memory_bytes),
         (resource.RLIMIT_CPU, seconds, seconds + 1),  # at the hard limit the signal is SIGKILL
-        # Crashes are expected here, and a dump would hold gigabytes.
+        # Crashes are expected here, and a core dump would have gigabytes.
         (resource.RLIMIT_CORE, 0, 0),
     ):
-        with suppress(OSError, ValueError):  # lower already
+        with suppress(OSError, ValueError):  # the limit is already lower
             resource.setrlimit(what, (soft, hard))
-    # Ends it also where the parent is gone.
+    # Ends the process even if the parent is gone.
     signal.alarm(seconds + 1)
-    with suppress(OSError):  # the first that a lack of memory costs
+    with suppress(OSError):  # the first process that the kernel kills if memory is short
         Path("/proc/self/oom_score_adj").write_text("1000")

@@ -1,6 +1,6 @@
-"""What a log line says, in a sentence for whoever sits at the terminal.
+"""Sentences for log lines, for the person at the terminal.
 
-The line itself stays as it is, a name with its fields, for systemd and for programs.
+For systemd and programs the line itself is unchanged: a name with its fields.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from string import Formatter
 from typing import Any
 
 UNSAID = {"commit by agreement", "engine", "no lost-tail guard"}
-"""Of no use to who reads along: how engines work."""
+"""Lines that are not shown to people: they describe how engines work."""
 
 SENTENCES: Mapping[str, Sequence[str]] = {
     "caption": ("Caption {id}, by {engine}.",),
@@ -117,28 +117,28 @@ SENTENCES: Mapping[str, Sequence[str]] = {
     "volunteers": ("{message} [{code}]",),
     "worker broken": ("{error} [{code}]",),
 }
-"""By the name of the line: the first whose fields are all there, not empty and not False is said.
+"""Templates by the line's name: the first with all its fields set (not empty, not False) is used.
 
-A field with ".0" behind it is only asked for.
+A field with ".0" after it is only tested, and not printed.
 """
 
-# A field may bring its own full stop. An ellipsis stays, and so does the path "../notes".
+# A field may end with its own full stop. An ellipsis stays, and so does the path "../notes".
 _TWO_STOPS = re.compile(r"(?<!\.)\.\.(?!\S)")
 
 
 def sentence(name: str, fields: Mapping[str, Any]) -> str:
-    """Return the sentence of a log line, "" for one that says nothing to people.
+    """Return the sentence of a log line, "" for a line that is not shown to people.
 
-    A line that has none here, such as a library's, is its own name with what it brings.
+    A line without a sentence here, such as a library's, becomes its name with its fields.
     """
     if name in UNSAID:
         return ""
     said = {key: _said(value) for key, value in fields.items()}
     for template in SENTENCES.get(name, ()):
-        # A precision of 0 (`{held:.0}`) leaves no character of a text: asked for, and not said.
+        # A precision of 0 (`{held:.0}`) prints no characters: the field is only tested.
         if all(said.get(key) for key in keys_of(template)):
             return _begun(template.format_map(said))
-    # Without a sentence of ours nothing is left out: this line may be an unexpected error.
+    # Without a sentence all fields are shown: this line may be an unexpected error.
     brought = ", ".join(f"{key.replace('_', ' ')} {value}" for key, value in said.items() if value)
     return _begun(f"{name}: {brought}." if brought else name)
 
@@ -151,10 +151,10 @@ def keys_of(template: str) -> set[str]:
 def _said(value: object) -> str:
     if isinstance(value, list | tuple):
         return ", ".join(map(str, value))
-    # Not 0: a count is worth saying.
+    # 0 is kept, because a count must be shown.
     return "" if value is None or value is False else str(value)
 
 
 def _begun(text: str) -> str:
-    """Return a text that begins as a sentence does, without two full stops at a seam."""
+    """Return a text with a capital at the start and without double full stops."""
     return _TWO_STOPS.sub(".", text[:1].upper() + text[1:])

@@ -1,7 +1,7 @@
 """Logs on standard error: sentences on a terminal, JSON lines for everything else.
 
-structlog for the program's own words; what libraries log through the standard library takes the
-same way, from `warning` up. While a screen owns the terminal, lines go through it (`divert`).
+The program logs with structlog. Logs of libraries (standard `logging`) go the same way, from
+`warning` up. While a screen owns the terminal, lines go through it (`divert`).
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ class _Handler(logging.Handler):
             line = self.format(record)
             if not line:  # nothing for people
                 return
-            # Read once: the screen's thread may give the terminal back meanwhile. `handle` holds a
-            # lock around all this, so lines of two threads never mix.
+            # Read once: the screen's thread may release the terminal meanwhile. `handle` holds a
+            # lock around this code, so lines of two threads never mix.
             if (to := self.to) is not None:
                 to(line)
             else:
                 sys.stderr.write(f"{line}\n")
                 sys.stderr.flush()
-        except Exception:  # noqa: BLE001 - a log line must not break what it tells of
+        except Exception:  # noqa: BLE001 - a log line must not break the code that logs it
             self.handleError(record)
 
 
@@ -52,22 +52,22 @@ _handler = _Handler()
 
 
 def configure_quietly(level: Level, format: Format) -> None:  # noqa: A002 - the setting's name
-    """Send warnings and worse, for a command that says itself what it does; "debug" holds."""
+    """Send only warnings and worse, for a command that prints its own output; keep "debug"."""
     configure("warning" if level == "info" else level, format)
 
 
 def configure(level: Level, format: Format) -> None:  # noqa: A002 - the setting's name
     """Send all logs to standard error, as sentences, lines with fields ("console") or JSON.
 
-    "auto" is sentences on a terminal and JSON elsewhere; who asks for "debug" wants the fields.
+    "auto" is sentences on a terminal and JSON elsewhere. Level "debug" shows fields, not sentences.
     """
     terminal = sys.stderr.isatty()
     form = format if format != "auto" else "sentences" if terminal else "json"
     if form == "sentences" and level == "debug":
         form = "console"
-    # As no-color.org has it: any value but an empty one counts.
+    # As on no-color.org: any value that is not empty counts.
     colors = terminal and not os.environ.get("NO_COLOR")
-    # People read the clock on the wall, programs compare machines.
+    # Local time for people, UTC for programs that compare machines.
     stamper = structlog.processors.TimeStamper
     shared: list[Processor] = [
         structlog.contextvars.merge_contextvars,
@@ -84,7 +84,7 @@ def configure(level: Level, format: Format) -> None:  # noqa: A002 - the setting
             ],
         )
     )
-    # Without `cache_logger_on_first_use`: a reload changes the loggers that exist as well.
+    # Without `cache_logger_on_first_use`, so that a reload also changes existing loggers.
     structlog.configure(
         processors=[
             structlog.stdlib.filter_by_level,
@@ -98,17 +98,17 @@ def configure(level: Level, format: Format) -> None:  # noqa: A002 - the setting
     logging.getLogger(_OWN).setLevel(number)
     logging.getLogger(_ADDRESS).setLevel(logging.INFO)  # see `serving`
     root = logging.getLogger()
-    # Libraries say much at `info` that means nothing to a church.
+    # Libraries log much at `info` that means nothing to a church.
     root.setLevel(number if level == "debug" else max(number, logging.WARNING))
-    if _handler not in root.handlers:  # a reload of the settings comes here again
+    if _handler not in root.handlers:  # a reload of the settings calls this again
         root.addHandler(_handler)
-    # Python's warnings, too: past the handler they would be written into a screen of the terminal.
+    # Python's warnings too: without the handler they would be written across the terminal screen.
     logging.captureWarnings(capture=True)
 
 
 def serving(address: str, session: Path | None = None) -> None:
-    """Log the pages' address whatever the level: port 0 is known by this line only."""
-    # Whole: who reads the line may be in another folder.
+    """Log the pages' address at any level: only this line tells the real port for port 0."""
+    # An absolute path: the reader of the line may be in another folder.
     more = {"session": str(session.resolve())} if session else {}
     structlog.get_logger(_ADDRESS).info("serving", address=address, **more)
 
@@ -158,5 +158,5 @@ _RENDERED: dict[str, Callable[[bool], list[Processor]]] = {
 
 
 def _dumps(event: Any, **_: Any) -> str:
-    # Any value, any key: a line that cannot be written would hide what it tells of.
+    # Accept any value and any key: an unwritable line would hide its event.
     return orjson.dumps(event, default=str, option=orjson.OPT_NON_STR_KEYS).decode()

@@ -1,7 +1,7 @@
-"""The daemon's counters and measurements, in Prometheus' text format.
+"""The daemon's counters and measurements, in the Prometheus text format.
 
-One `Metrics` per daemon, with a registry of its own, so that two in one process (tests) do not mix.
-prometheus_client locks each value: any thread may count.
+Each daemon has one `Metrics` with its own registry, so that two in one process (tests) do not mix.
+prometheus_client locks each value, so any thread may count.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 
 from pipeline.core.types import KINDS, State
 
-# The version is that of Prometheus' text format.
+# The version of the Prometheus text format.
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 
-# Upper bounds of the buckets, in seconds: times within one bucket cannot be told apart later.
+# Upper bounds of the buckets, in seconds. Times in the same bucket cannot be separated later.
 _STAGE_S = (0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 4, 8, 16)
 _LATENCY_S = (0.1, 0.25, 0.5, 0.75, 1, 1.5, 2, 3, 4, 6, 8, 12, 20)
 _GLASS_S = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5)
@@ -48,20 +48,20 @@ class _EngineMetrics:
             key: Counter(f"stark_engine_{key}", says, ["engine"], registry=registry)
             for key, says in ENGINE_TOTALS.items()
         }
-        # By engine and key, what was told last: a gauge is removed once, a counter gets the growth.
+        # The last figures by engine and key: to remove a gauge once, and to increase counters.
         self._before: dict[tuple[str, str], float | None] = {}
 
     def take(self, name: str, figures: Mapping[str, float | None]) -> None:
-        """Set the gauges, and tell the counters by how much they have grown."""
+        """Set the gauges, and increase the counters by their growth."""
         for key, gauge in self._gauges.items():
             value = figures[key]
             if value is not None:
                 gauge.labels(name).set(value)
             elif self._before.get((name, key)) is not None:
-                gauge.remove(name)  # no figure is better than one of a while ago
+                gauge.remove(name)  # no figure is better than an old one
         for key, counter in self._counters.items():
-            # Engines tell totals, a Prometheus counter takes what is new. It refuses a negative
-            # number, and a figure must not end a service.
+            # Engines report totals; a Prometheus counter takes the increase. It raises on a
+            # negative number, and a metric must not end a service.
             new = (figures[key] or 0) - (self._before.get((name, key)) or 0)
             counter.labels(name).inc(max(0, new))
         self._before.update({(name, key): value for key, value in figures.items()})
@@ -71,7 +71,7 @@ class Metrics:
     """The daemon's counters, gauges and histograms. Times are in seconds."""
 
     def __init__(self) -> None:
-        # Not the library's global registry, in which a name can be used once a process only.
+        # Not the library's global registry, where a name can be used only once per process.
         self.registry = registry = CollectorRegistry()
 
         def counter(name: str, says: str, *labels: str) -> Counter:
@@ -92,7 +92,7 @@ class Metrics:
         self.stage = histogram(
             "stage", "Time that one stage took for one utterance.", "stage", _STAGE_S
         )
-        # Of the passes partial and final.
+        # For the passes partial and final.
         latency = "From the last syllable to the published caption."
         self.latency = histogram("last_syllable_to_caption", latency, "pass", _LATENCY_S)
         painted = "From publishing a caption to the display's word that it is painted."
@@ -108,17 +108,17 @@ class Metrics:
         self.engine_errors = counter("engine_errors", failed, "stage")
         self._engine = _EngineMetrics(registry)
         self._state = gauge("state", "1 for the daemon's state, 0 for others.", "state")
-        # The queues count since the start; a Prometheus counter is told the increase.
+        # The queues count since the start; a Prometheus counter takes the increase.
         self._dropped: dict[str, int] = {}
-        # A series that is missing until the first display comes cannot be alarmed on.
+        # An alarm needs the series to exist before the first display connects.
         for kind in KINDS:
             self.clients.labels(kind).set(0)
         self.set_state("starting")
 
     def set_state(self, state: State) -> None:
-        """Mark one state as the daemon's."""
+        """Set the daemon's state."""
         for each in get_args(State):
-            # The others too: a series keeps its last value until another one is set.
+            # Set the others too: a series keeps its last value.
             self._state.labels(each).set(each == state)
 
     def utterance(
@@ -131,9 +131,9 @@ class Metrics:
     ) -> None:
         """Count a finished utterance.
 
-        `corrections` are the dictionary rules applied, `filtered` is why it was not shown ("" if it
-        was), `stage_ms` the times by stage, `latency_ms` those from the last syllable by pass, each
-        None where nothing was measured.
+        `corrections`: number of applied dictionary rules; `filtered`: why it was not shown ("" if
+        it was); `stage_ms`: times by stage; `latency_ms`: times from the last syllable, by pass. A
+        time is None if it was not measured.
         """
         self.utterances.inc()
         self.corrections.inc(corrections)
@@ -145,7 +145,7 @@ class Metrics:
                     histogram.labels(name).observe(took_ms / 1000)
 
     def queues(self, depth: Mapping[str, int], dropped: Mapping[str, int]) -> None:
-        """Record the length of each queue, and the items each has dropped since the start."""
+        """Record the length of each queue, and its number of dropped items since the start."""
         for queue, waiting in depth.items():
             self.queue_depth.labels(queue).set(waiting)
         for queue, total in dropped.items():
@@ -153,12 +153,12 @@ class Metrics:
         self._dropped = dict(dropped)
 
     def engine(self, name: str, figures: Mapping[str, float | None]) -> None:
-        """Record what one engine holds and has done so far; None is what nobody can tell.
+        """Record the figures of one engine; an unknown figure is None.
 
-        `figures` are those of `ENGINE_GAUGES` and `ENGINE_TOTALS`, totals since the start.
+        `figures` has the keys of `ENGINE_GAUGES` and of `ENGINE_TOTALS` (totals since the start).
         """
         self._engine.take(name, figures)
 
     def exposition(self) -> bytes:
-        """Return everything as Prometheus reads it; its type is `CONTENT_TYPE`."""
+        """Return all metrics in the Prometheus format; the content type is `CONTENT_TYPE`."""
         return generate_latest(self.registry)

@@ -14,7 +14,7 @@ class Settled:
     """Speech can no longer return to a final utterance that could be resumed."""
 
     id: int
-    """The utterance's."""
+    """The utterance's id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,25 +22,25 @@ class Retranslated:
     """A text that an operator wrote has been translated, or could not be."""
 
     ticket: int
-    """The request's."""
+    """The request's ticket."""
     caption: Caption | None
-    """Its translation, `final` if nothing better follows; None: no translator could make one."""
+    """The translation, `final` if nothing better follows; None: no translator could make one."""
     target: str
-    """The language that it was made for."""
+    """The target language of the request."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rendition:
-    """A caption in a target language: what a worker has made as a `Caption`."""
+    """A worker's `Caption` for a target language."""
 
     lang: str
-    """The target's; that of the caption is the source language where that stands in."""
+    """The target language. The caption's own `lang` may be the source language as a fallback."""
     caption: Caption
 
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """The loudness of the input, measured a few times a second."""
+    """The loudness of the input, measured a few times per second."""
 
     dbfs: float
     peak_dbfs: float
@@ -64,19 +64,19 @@ class SourceChanged:
     lost: bool
     message: str
     muted: bool = False
-    """It gives nothing but zeros, and has given sound before: somebody has muted it."""
+    """It sends only zeros after it had sound: somebody has muted it."""
 
 
 @dataclass(frozen=True, slots=True)
 class SongChanged:
-    """Captions are held because of song, or no longer."""
+    """Captions are now held because of song, or no longer held."""
 
     held: bool
     by: Literal["detector", "operator"]
     from_s: float
-    """Where the song began, seconds of the session's audio."""
+    """The start of the song, in seconds of the session's audio."""
     to_s: float
-    """Where it was noticed, or where captions go on."""
+    """The time when it was detected, or when captions go on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,15 +97,15 @@ class WorkerEnded:
 CaptionReport: TypeAlias = (
     Utterance | Settled | Transcript | Caption | Rendition | Comparison | Retranslated
 )
-"""What has come of speech. Of utterances only finals, when they are closed, and those that speech
-returned to; of transcripts only those of whole utterances that are filtered. A `Caption` is told
-within the workers only, before its target is known."""
+"""Results of speech. An Utterance is reported only when it is closed, or when speech returned to
+it. A Transcript is reported only if its utterance is whole and it is filtered. A `Caption` is
+reported only within the workers, before its target is known."""
 
 MachineReport: TypeAlias = Level | Fault | SourceChanged | SongChanged | WorkerReady | WorkerEnded
-"""How the machine and what it hears are."""
+"""The state of the machine and its input."""
 
 Report: TypeAlias = CaptionReport | MachineReport
-"""What workers tell the main thread."""
+"""What workers report to the main thread."""
 
 Emit: TypeAlias = Callable[[Report], None]
 """The function by which workers send a report to the main thread."""

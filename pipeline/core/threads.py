@@ -1,8 +1,8 @@
-"""The threads of this program. None of them ends by an error unseen.
+"""The threads of this program. No thread fails silently.
 
-An error that ends a thread, a library's as well, reaches `threading.excepthook`; while a service
-runs `watched` ends the service by it, as the end of a worker does. Where captions can go on without
-what a thread does, its owner gives `failed`, tells operators there, and may have it begin anew.
+An error that ends any thread, even a library's, reaches `threading.excepthook`. While a service
+runs, `watched` then ends the service, as the end of a worker does. If captions can go on without a
+thread, its owner passes `failed`, which notifies operators, and may restart the work (`again`).
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from pipeline.core.errors import without_resources
 log = structlog.get_logger()
 
 _AGAIN_S = (0.5, 1.0, 2.0, 5.0)
-"""Pauses before the work begins anew; the last one from then on."""
+"""Back-off pauses before the work restarts; the last one repeats."""
 _CALM_S = 60.0
-"""After so long without an error the pauses begin at the first again."""
+"""After this time without an error the back-off starts from the first pause."""
 
 
 class Thread(threading.Thread):
     """A daemon thread. Without `failed` an error in it ends the service.
 
-    With `failed`, that is called in the thread, with the error; then the thread ends or, if
-    `again`, the work begins anew after a pause. What `failed` raises ends the service.
+    `failed` is called in the thread, with the error. Then the thread ends or, with `again`, the
+    work restarts after a pause. An error that `failed` raises ends the service.
     """
 
     def __init__(
@@ -39,33 +39,33 @@ class Thread(threading.Thread):
         failed: Callable[[BaseException], None] | None = None,
         again: bool = False,
     ) -> None:
-        # A daemon thread: one that is stuck must not keep the program from ending.
+        # A daemon thread: a stuck thread must not prevent the program's exit.
         super().__init__(name=name, daemon=True)
         self._work = work
         self._on_error = failed
         self._is_repeated = again
 
     def start(self) -> None:
-        """Start it. Raises ResourceError where the system has no thread left."""
+        """Start it. Raises ResourceError if the system has no thread left."""
         try:
             super().start()
         except RuntimeError as error:
-            # A thread that was started twice is a RuntimeError too, and stays one.
+            # Starting a thread twice is also a RuntimeError, and is raised unchanged.
             raise (without_resources(error) or error) from None
 
     def run(self) -> None:
-        """Do the work, again after an error where that is wanted."""
+        """Do the work; with `again`, repeat it after an error."""
         failures, began_s = 0, time.monotonic()
         while True:
             try:
-                # An end without an error is wanted: the work does not begin anew.
+                # A normal end is intended: the work does not restart.
                 return self._work()
-            # SystemExit as well: threading lets a thread end by it without a word.
+            # SystemExit as well: threading ends a thread by it silently.
             except BaseException as error:
-                # On to `threading.excepthook`, which `watched` has replaced while a service runs.
+                # It goes to `threading.excepthook`, which `watched` replaces during a service.
                 if self._on_error is None:
                     raise
-                # An error of a kind that nobody expected: its trace is wanted, whoever is told.
+                # An unexpected error: always log its traceback.
                 said = described(error)
                 log.exception("thread broken", thread=self.name, error=said)
                 self._on_error(error)
@@ -79,12 +79,12 @@ class Thread(threading.Thread):
 
 @contextmanager
 def watched(ended: Callable[[str, BaseException], None]) -> Iterator[None]:
-    """Call `ended` in each thread that an error ends, with the thread's name and the error."""
+    """Call `ended` in each thread that ends with an error, with the thread's name and the error."""
     before = threading.excepthook
 
     def hook(arguments: threading.ExceptHookArgs) -> None:
         name = arguments.thread.name if arguments.thread else "a thread"
-        # The value may be missing, as `threading.ExceptHookArgs` says.
+        # The value may be missing, according to `threading.ExceptHookArgs`.
         error = arguments.exc_value or arguments.exc_type()
         ended(name, without_resources(error) or error)
 
@@ -96,5 +96,5 @@ def watched(ended: Callable[[str, BaseException], None]) -> Iterator[None]:
 
 
 def described(error: BaseException) -> str:
-    """Return the kind of an unexpected error and what it says, in one line."""
+    """Return the type of an unexpected error and its message, in one line."""
     return " ".join(f"{type(error).__name__}: {error}".split()).rstrip(": ")

@@ -1,6 +1,6 @@
 """The values that travel through the program: block -> utterance -> transcript -> caption. Pure.
 
-All are frozen; each stage makes a new value that holds the previous one, so a caption knows its
+All are frozen. Each stage makes a new value that holds the previous one, so a caption contains its
 transcript, its utterance and the times of both. Audio positions are sample counts. Fields ending in
 `_s` that hold wall time are `time.monotonic()` seconds, set by the workers only.
 """
@@ -16,29 +16,28 @@ from numpy.typing import NDArray
 from pipeline.core.standing import TargetPart, Token
 from pipeline.core.terms import TermRepair
 
-# Whisper's and Silero's: what comes in otherwise is resampled once, at the door.
+# The rate of Whisper and Silero. Other input is resampled once, at capture.
 SAMPLE_RATE = 16_000
-"""Samples a second, everywhere after capture."""
+"""Samples per second, everywhere after capture."""
 
 BLOCK_SAMPLES = 512
-"""Samples in a block: what Silero takes at 16 kHz, 32 ms."""
+"""Samples in a block: 32 ms, which is what Silero takes at 16 kHz."""
 
 Pcm: TypeAlias = NDArray[np.float32]
 """Mono samples at 16 kHz, shape (n,), full scale 1.0."""
 
 HEARD = "heard"
-"""The engine of a caption whose language was spoken: the words are as they were heard."""
+"""The engine of a caption in the spoken language: its text is the transcript."""
 
 Cause = Literal["partial", "eager", "resumed", "silence", "length", "gap", "end", "song"]
-"""Why an utterance was handed on: a snapshot; a short silence: it is probably over; speech that
-returned: what was made of it counts no more; and finals: a pause, length, lost audio, end, song."""
+"""Why an utterance was passed on. partial: a snapshot; eager: a short silence, probably the end;
+resumed: speech returned, so earlier results are void; all others: a final ("gap": lost audio)."""
 
 SongMode = Literal["auto", "manual", "off"]
-"""Whether captions are held while there is song: by what is heard, by operators only, never."""
+"""Who may hold captions during song: the detector and operators, only operators, nobody."""
 
 SongControl = Literal["auto", "hold", "caption"]
-"""What an operator wants of song: that the program decides; that captions are held; that whatever
-is heard is captioned."""
+"""An operator's choice about song: the program decides; captions are held; all is captioned."""
 
 
 # eq=False: numpy compares arrays element by element, which has no single truth value.
@@ -54,10 +53,10 @@ class AudioBlock:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Utterance:
-    """A stretch of speech. The same `id` comes back with growing `revision` until `final`.
+    """A segment of speech. The same `id` comes again with growing `revision` until `final`.
 
-    Where `can_resume` says so even then: with the cause "resumed" it is open again, and gets
-    another final, whose samples are those of both parts and of the pause between.
+    If `can_resume` is true, it may come even after that: the cause "resumed" opens it again, and
+    its next final has the samples of both parts and of the pause between them.
     """
 
     id: int
@@ -72,19 +71,19 @@ class Utterance:
     spoken_s: float = 0.0
     """When the last syllable was spoken (monotonic)."""
     closed_s: float = 0.0
-    """When the segmenter handed the utterance on (monotonic)."""
+    """When the segmenter passed the utterance on (monotonic)."""
     can_resume: bool = False
-    """Whether speech may return to this final; until a Settled, or the same id comes resumed."""
+    """Whether this final may be resumed, until a Settled comes or the same id comes resumed."""
     pauses_ms: tuple[int, ...] = ()
-    """Of a final, the silences inside it from 64 ms on."""
+    """The silences of 64 ms or more inside a final."""
     pause_before_ms: int | None = None
-    """Of a final, the silence between the utterance before it and this one; None: not known."""
+    """The silence between the previous utterance and this final; None: not known."""
     is_song: bool = False
-    """Of a final, that it was sung: it needs no text, and what was shown of it goes."""
+    """Whether a final was sung: it needs no text, and its caption is removed."""
 
     @property
     def is_whole(self) -> bool:
-        """Whether it is to be understood as a final is: it is one, or will be if silence lasts."""
+        """Whether to process it like a final: it is one, or will be if the silence lasts."""
         return self.final or self.cause == "eager"
 
     @property
@@ -102,7 +101,7 @@ class Utterance:
 class Span:
     """Time that an engine took, monotonic seconds."""
 
-    # 0.0 throughout stands for work that was not done: `end_s` is asked for it.
+    # All 0.0 means that the work was not done; test `end_s` for it.
     start_s: float = 0.0
     end_s: float = 0.0
     busy_s: float = 0.0
@@ -116,7 +115,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A word as recognized, and how sure the recognizer is of it."""
+    """A recognized word and the recognizer's confidence in it."""
 
     text: str
     probability: float
@@ -125,7 +124,7 @@ class Word:
 
 @dataclass(frozen=True, slots=True)
 class Recognition:
-    """A recognizer's result for one utterance; measures that it does not give are None."""
+    """A recognizer's result for one utterance. A measure that the recognizer lacks is None."""
 
     text: str
     avg_logprob: float | None = None
@@ -136,21 +135,21 @@ class Recognition:
     lost_tail_s: float = 0.0
     """Seconds of speech at the end that the first decoding of a final missed; 0.0 if none."""
     tail_recovered: bool = False
-    """Whether decoding those seconds again gave words, which are then in `text`."""
+    """Whether a second decoding of those seconds gave words, which are then in `text`."""
     lang_prob: float | None = None
     """Probability, 0..1, of the expected language; None if it was not measured."""
     tokens: tuple[Token, ...] = ()
     """Tokens of a partial's text, with which the next partial can begin; empty if not known."""
     ends_s: tuple[float, ...] = ()
-    """When each token was over, in seconds of the audio; empty if the recognizer cannot tell."""
+    """The end of each token in audio seconds; empty if the recognizer cannot tell."""
     committed: int = 0
-    """Leading tokens that the recognizer itself will never change; a streaming one has such."""
+    """Number of leading tokens that a streaming recognizer will never change."""
     engine: str = ""
-    """The recognizer that heard it; empty where none did."""
+    """The recognizer's name; empty if there was none."""
     langs: tuple[tuple[str, float], ...] = ()
-    """How likely each of several spoken languages is, together 1; empty where one is spoken."""
+    """The probability of each spoken language (sum 1); empty if only one is spoken."""
     english: str = ""
-    """Of a final, the recognizer's own translation, where it was asked for one."""
+    """The recognizer's own translation of a final, if it was requested."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,24 +179,23 @@ class Transcript:
     """Root mean square of the utterance's samples."""
     peak_dbfs: float = -120.0
     goes_on: float = 0.0
-    """Of a whole utterance, how sure it is that its sentence is not over, 0..1."""
+    """Confidence, 0..1, that the sentence of a whole utterance is not over."""
     filtered: str = ""
-    """Why this text is not shown (a hallucination, say); empty when it is."""
+    """Why this text is not shown (for example a hallucination); empty if it is shown."""
     span: Span = Span()
 
 
 @dataclass(frozen=True, slots=True)
 class Alternative:
-    """A translation that a translator might have given instead."""
+    """An alternative hypothesis of a translator."""
 
     text: str
     avg_logprob: float
     """As `Translation.avg_logprob`."""
     whole_logprob: float
-    """The mean with the end behind the text, which tells a text that breaks off from a whole one.
-    """
+    """The mean with the end token included: it separates a complete text from a truncated one."""
     part: int = 0
-    """Which sentence of the text it translates, where each is translated by itself."""
+    """The index of its sentence in the text, if each sentence is translated separately."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,48 +210,48 @@ class Translation:
     """Mean log-probability of the target tokens, None if the engine gives none."""
     prompt_tokens: int = 0
     reused_tokens: int = 0
-    """Of the prompt's tokens, those still in the cache from the call before."""
+    """Prompt tokens that were still in the cache from the previous call."""
     stopped: Literal["end", "length", "loop"] = "end"
     """Why generation ended: by itself, at the token cap, at the repetition guard."""
     draft_tokens: int = 0
-    """Of the generated tokens, those accepted from the draft (speculative decoding)."""
+    """Generated tokens that were accepted from the draft (speculative decoding)."""
     parts: tuple[TargetPart, ...] = ()
-    """What a commit policy decides on; empty if no `standing` was given."""
+    """The input of the commit policy; empty if no `standing` was given."""
     repairs: tuple[TermRepair, ...] = ()
-    """Church words that were put in where they were missing."""
+    """Missing church terms that were inserted."""
     alternatives: tuple[Alternative, ...] = ()
-    """This one and others that the translator has looked at; empty unless it was asked for them."""
+    """This hypothesis and the translator's others; empty unless they were requested."""
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """What comparing a final with what was said has found in one place; `doubtful` is left."""
+    """One result of comparing a final with the transcript; `doubtful` means not repaired."""
 
     kind: Literal["reference", "number", "negation", "term", "name"]
     outcome: Literal["right", "written", "repaired", "doubtful"]
-    said: str  # empty where only the translation has it
+    said: str  # empty if only the translation has it
     found: str = ""
     written: str = ""
-    """What stands there now; where it is doubtful what should stand somewhere, if that is known."""
+    """The text there now; if doubtful, the text that should be somewhere, if that is known."""
     term: str = ""
-    """The glossary's entry, by its id, where it is about a church word."""
+    """The id of the glossary entry, for a church term."""
 
 
 @dataclass(frozen=True, slots=True)
 class Opinion:
-    """What the quick translator thinks of a final."""
+    """The quick translator's scores for a final."""
 
     mean: float
     """Mean log-probability of its tokens."""
     least: float
-    """That of the least likely one."""
+    """Log-probability of the least likely token."""
     agreement: float | None
-    """chrF of its own translation against the final, 0..1; None if it has none."""
+    """chrF, 0..1, of the quick translation against the final; None if there is none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verse:
-    """A verse of the Bible as it is printed, or several in a row: "Juan 3:16-17"."""
+    """A printed Bible verse, or several in a row: "Juan 3:16-17"."""
 
     ref: str
     text: str
@@ -263,34 +261,34 @@ class Verse:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Caption:
-    """What is shown. `final`: will not change but by an operator, if speech returns, or if it is to
-    be translated yet (engine "source"). Of an eager utterance: so it will be if silence lasts."""
+    """What is shown. A `final` changes only by an operator, if speech returns, or if it still waits
+    for translation (engine "source"). For an eager utterance: it is final if the silence lasts."""
 
     transcript: Transcript
     lang: str
     text: str
     engine: str
-    """The translator that made the text; "source" where the source text stands in for it, "heard"
-    where the caption language was spoken."""
+    """The translator that made the text; "source" if the source text is shown in its place, "heard"
+    if the caption language was spoken."""
     final: bool
     stable: int = 0
-    """Leading characters of `text` that are committed: later partials begin with them."""
+    """Length of the committed prefix of `text`, in characters: later partials begin with it."""
     translation: Translation | None = None
     span: Span = Span()
     revised: int = 0
-    """Words that were committed on screen and that this version took back."""
+    """Number of words committed on screen that this version took back."""
     was_final: int = 0
-    """Leading characters of `text` that an earlier final of the same utterance had."""
+    """Number of leading characters of `text` from an earlier final of the same utterance."""
     checks: tuple[Check, ...] = ()
     opinion: Opinion | None = None
     doubt: float | None = None
-    """How likely a final is wrong, 0..1; None: nobody has judged it."""
+    """Probability, 0..1, that a final is wrong; None: not judged."""
     is_doubtful: bool = False
-    """Whether that is so much that an operator should look at it."""
+    """Whether `doubt` is so high that an operator should look at the caption."""
     verse: Verse | None = None
-    """The printed verse that a final quotes; it is shown for the translation."""
+    """The printed verse that a final quotes; it is shown in place of the translation."""
     repeats: int | None = None
-    """The caption that an interpreter says again with this one, by its id; None: it is new."""
+    """The id of the caption that an interpreter repeats with this one; None: it is new."""
 
     @property
     def id(self) -> int:
@@ -303,7 +301,7 @@ class Comparison:
     """A second final translator's version of a final caption, for rehearsals."""
 
     id: int
-    """The caption's."""
+    """The caption's id."""
     lang: str
     final: str
     """The caption's text."""
@@ -313,22 +311,22 @@ class Comparison:
 
 
 State = Literal[
-    # Not all workers are ready yet. Which state wins where several fit: `StateAnnouncer.state`.
+    # Not all workers are ready yet. For the order of precedence: `StateAnnouncer.state`.
     "starting",
     "listening",
-    # Somebody speaks; without that it is "listening".
+    # Somebody speaks; otherwise the state is "listening".
     "speech",
-    # An operator has stopped the captions, and the last ones stay on screen.
+    # An operator has paused the captions. The last ones stay on screen.
     "paused",
     # Captions are held because of music, by the detector or by an operator.
     "song",
-    # Displays are dark: an operator wants it so, or it is off the record.
+    # Displays are dark: by an operator, or because the service is off the record.
     "blank",
-    # The ladder has given up so much that the words come untranslated.
+    # The degradation ladder is so low that captions are not translated.
     "behind",
-    # The microphone sends zeros only, after it had sound: somebody has switched it off.
+    # The microphone sends only zeros after it had sound: somebody has switched it off.
     "muted",
-    # The microphone is gone; it is looked for again and again.
+    # The microphone is gone. The program looks for it repeatedly.
     "no-audio",
     # A worker's thread has ended by an error.
     "fault",

@@ -1,11 +1,11 @@
-"""How church words are said in the target language: the glossary's entries, and finding them. Pure.
+"""Translations of church words: the glossary's entries, and how to find them in texts. Pure.
 
 [[term]]
-say = ["covenant"]                 # in the spoken language; plural and 's follow by themselves
-write = "pacto"                    # several where the sentence decides: ["ungido", "ungió"]
-also = ["alianza", "concert*"]     # right as well, never written; a star is any ending
-verb = "pactar"                    # all forms of these verbs are right as well
-plural = "pactos"                  # where the language's rule does not give it
+say = ["covenant"]                 # in the spoken language; plural and 's are added automatically
+write = "pacto"                    # several if the sentence decides: ["ungido", "ungió"]
+also = ["alianza", "concert*"]     # also correct, but never written; a star is any ending
+verb = "pactar"                    # all forms of these verbs are also correct
+plural = "pactos"                  # if the language's rule does not give it
 not_near = ["lease"]               # senses: as in the rules of the dictionary
 """
 
@@ -25,18 +25,18 @@ from pipeline.dictionary.rules import Rule, Table, context, key, lists_of, read_
 from pipeline.text.words import WORD, elided, plain
 
 _MOST_FORMS = 4
-"""Renderings that are tried; each costs the translator a look."""
+"""Most renderings that are tried; the translator must score each."""
 
 
 @dataclass(frozen=True, slots=True)
 class Term:
     """One entry of a glossary file.
 
-    `say` are the phrases of the spoken language, `write` the forms of their rendering, of which the
-    one that suits is written. What is in `also` is right as well, a `*` stands for all endings, and
-    all forms of the infinitives in `verb`. A term with `also = "*"` is not checked.
-    `plural`: what is written for the plural of `say`. `name`: with a capital, within a sentence, it
-    is somebody's name and no such word. `near`, `not_near` and `within_words` are a rule's.
+    `say` are the phrases of the spoken language. `write` are the forms of their rendering; the
+    form that fits is written. `also` holds other correct renderings (`*` is any ending), and `verb`
+    holds infinitives of which all forms are correct. A term with `also = "*"` is not checked.
+    `plural`: the rendering for the plural of `say`. `name`: with a capital inside a sentence it is
+    a person's name, not this term. `near`, `not_near` and `within_words` are as in a rule.
     """
 
     id: str
@@ -54,7 +54,7 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """A term as it is looked for in a translation."""
+    """A term, compiled for the search in a translation."""
 
     term: Term
     singular: tuple[str, ...]
@@ -65,20 +65,20 @@ class _Entry:
 
 @dataclass(frozen=True, slots=True)
 class Glossary:
-    """Compiled entries of one pair of languages. Immutable, so that a reload swaps it."""
+    """Compiled entries of one language pair. Immutable, so a reload replaces it."""
 
     terms: tuple[Term, ...]
     lexicon: Lexicon
     by_rule: Mapping[str, Term]
     lang: str
-    """Of the renderings."""
+    """The language of the renderings."""
 
     def __bool__(self) -> bool:
         """Whether there is any entry."""
         return bool(self.terms)
 
     def find(self, text: str) -> tuple[WantedTerm, ...]:
-        """Return the terms that are said in a text of the spoken language, each once, in order."""
+        """Return the terms in a text of the spoken language, each once, in order."""
         wanted: dict[str, WantedTerm] = {}
         for found in find(self.lexicon, text):
             entry = _entry(self.by_rule[found.rule.id], self.lang)
@@ -91,7 +91,7 @@ class Glossary:
             pattern, foreign = entry.pattern, entry.foreign
             is_capital = entry.term.say[0].islower() and _is_name(text, found)
             if is_capital or (entry.term.name and text[found.start].isupper()):
-                # If the translator leaves it as it is, it is somebody's name: "Grace", "Mr Priest".
+                # If the translator keeps the word, it is a person's name: "Grace", "Mr Priest".
                 foreign = tuple(word for word in foreign if word != key(found.rule.hear[0]))
                 own = plain(text[found.start : found.end]).removesuffix("'s")
                 pattern = f"{pattern}|{own}"
@@ -100,23 +100,23 @@ class Glossary:
 
 
 def shown(text: str, wanted: WantedTerm) -> tuple[int, int] | None:
-    """Return where a translation has a rendering of a term first, None if it has none."""
+    """Return the first place of a term's rendering in a translation, None if it has none."""
     return next(_spans(text, wanted), None)
 
 
 def shown_all(text: str, wanted: WantedTerm) -> list[tuple[int, int]]:
-    """Return where a translation has renderings of a term, in order."""
+    """Return all places of a term's renderings in a translation, in order."""
     return list(_spans(text, wanted))
 
 
-# Cached: one entry that is held has the glossaries of all languages compiled again.
+# Cached: one held entry makes all languages' glossaries compile again.
 @lru_cache(maxsize=16)
 def compile_glossary(terms: tuple[Term, ...], lang: str) -> Glossary:
     """Compile entries, shipped ones first, for the target language `lang`.
 
-    Where two have the same phrase the later one wins.
+    If two entries have the same phrase, the later one wins.
     """
-    # A phrase that a later entry says is taken out of the earlier one, whose others stay.
+    # A phrase of a later entry is removed from the earlier one, which keeps its other phrases.
     owner = {key(said): number for number, term in enumerate(terms) for said in term.say}
     rules: list[Rule] = []
     by_rule: dict[str, Term] = {}
@@ -134,10 +134,10 @@ def compile_glossary(terms: tuple[Term, ...], lang: str) -> Glossary:
     return Glossary(tuple(kept), compile_lexicon(rules), by_rule, lang)
 
 
-# Cached: when one file changes, those of all languages are read again.
+# Cached: when one file changes, all languages' files are read again.
 @lru_cache(maxsize=16)
 def parse_terms(toml_text: str, name: str) -> tuple[Term, ...]:
-    """Return the entries of one file in its order; `name` is the file's name, for messages.
+    """Return the entries of one file in file order; `name` is the file's name, for messages.
 
     Raises DictionaryError, which names the file, the entry and the fix.
     """
@@ -160,14 +160,14 @@ def parse_terms(toml_text: str, name: str) -> tuple[Term, ...]:
 
 
 def make_term(say: str, write: str, source: str = "") -> Term:
-    """Return an entry of two phrases. Raises DictionaryError where one has no word in it."""
+    """Return an entry of two phrases. Raises DictionaryError if one of them holds no word."""
     for at, phrase in (("say", say), ("write", write)):
         _require_word(phrase, at, "The entry")
     return Term(key(say), (say,), (write,), source=source)
 
 
 def term_text(term: Term, comment: str) -> str:
-    """Return an entry that has only `say` and `write`, as `parse_terms` reads it back."""
+    """Return an entry that has only `say` and `write` as TOML for `parse_terms`."""
     values = {"say": list(term.say), "write": list(term.write)}
     lines = [f"{name} = {json.dumps(value, ensure_ascii=False)}" for name, value in values.items()]
     return "\n".join([f"# {comment}", "[[term]]", *lines, ""])
@@ -184,7 +184,7 @@ def _term(table: Table, lists: Mapping[str, frozenset[str]], name: str) -> Term:
     table.require(say=said, write=written)
     for at in ("say", "write", "also", "verb", "plural"):
         for value in table.texts(at):
-            # Where anything is right a star may stand in every key.
+            # If anything is correct, every key may hold a star.
             if value != "*" or "*" not in also:
                 _require_word(value, at, table.where)
     return Term(
@@ -211,11 +211,11 @@ def _require_word(phrase: str, at: str, where: str) -> None:
         )
 
 
-# When a term is first said: the patterns of a whole glossary take half a second at every start.
+# Compiled when a term is first said: a whole glossary would cost half a second at each start.
 @lru_cache(maxsize=4096)
 def _entry(term: Term, lang: str) -> _Entry:
     many = term.plural or tuple(filter(None, (inflection.plural(f, lang) for f in term.write)))
-    # The longest first: an alternation takes the first one that fits.
+    # The longest first: an alternation takes the first match.
     known = sorted({*term.write, *term.also, *many}, key=len, reverse=True)
 
     def pattern(fold: Callable[[str], str]) -> str:
@@ -223,33 +223,33 @@ def _entry(term: Term, lang: str) -> _Entry:
         verbs = [inflection.verb_pattern(verb, lang, fold) for verb in term.verb]
         return "|".join(dict.fromkeys(filter(None, [*forms, *verbs])))
 
-    # English that was left standing: alike without accents ("grace"), but not as it is spelled.
+    # Untranslated English: equal without accents ("grace"), but with another spelling.
     english = {form for said in map(key, term.say) for form in (said, f"{said}s")}
     loose, exact = (re.compile(pattern(fold)) for fold in (plain, str.casefold))
-    # Sorted: the order of a set differs from one start to the next.
+    # Sorted: the order of a set differs between runs.
     foreign = tuple(sorted(e for e in english if loose.fullmatch(e) and not exact.fullmatch(e)))
     return _Entry(term, term.write[:_MOST_FORMS], many[:_MOST_FORMS], loose.pattern, foreign)
 
 
 def _is_name(text: str, found: Found) -> bool:
-    """Whether words begin with a capital that no sentence's beginning has given them."""
+    """Whether words begin with a capital that is not due to the start of a sentence."""
     before = text[: found.start].rstrip(" \"“«'¡¿(")
     return text[found.start].isupper() and bool(before) and before[-1] not in ".!?…:"
 
 
 def _spans(text: str, wanted: WantedTerm) -> Iterator[tuple[int, int]]:
-    # Matched in plain words with single spaces, and told in places of the text as it is.
+    # Matched in plain words with single spaces, but returned as places in the original text.
     spans = [match.span() for match in WORD.finditer(text)]
     starts: dict[int, int] = {}
     ends: dict[int, int] = {}
-    told = ""
-    # "l'alliance" are two words here: a church word is found behind any article.
+    plain_text = ""
+    # "l'alliance" is two words here: a church word is found after any article.
     for start, end in ((a, b) for word in spans for a, b in _parted(text, *word)):
-        told += " " if told else ""
-        starts[len(told)] = start
-        told += plain(text[start:end])
-        ends[len(told)] = end
-    for found in re.finditer(rf"(?<!\S)(?:{wanted.pattern})(?!\S)", told):
+        plain_text += " " if plain_text else ""
+        starts[len(plain_text)] = start
+        plain_text += plain(text[start:end])
+        ends[len(plain_text)] = end
+    for found in re.finditer(rf"(?<!\S)(?:{wanted.pattern})(?!\S)", plain_text):
         start, end = starts[found.start()], ends[found.end()]
         if text[start:end].casefold() not in wanted.foreign:
             yield start, end

@@ -1,6 +1,6 @@
-"""The glossaries in force: shipped renderings, the church's own, and what holds for one service.
+"""The glossaries in force: shipped entries, the church's own, and those held for one service.
 
-There is a file for each pair of languages. Operators' entries are appended to the church's own
+There is one file for each language pair. Operators' entries are appended to the church's own
 file, or are kept in memory until the service ends.
 """
 
@@ -22,23 +22,23 @@ from pipeline.dictionary.glossary import (
 )
 
 _NAME = "glossary.{}-{}.toml"
-"""The church's own file, beside its own rules."""
+"""Name of the church's own file, in the folder of its own rules."""
 
 Read = Callable[[Path], str]
 Write = Callable[[Path, str], None]
 
 
 class GlossaryStore:
-    """Holds a glossary for each target language. Any thread may ask; one thread changes them."""
+    """Holds a glossary for each target language. Any thread may read; one thread changes them."""
 
     def __init__(self, source: str, folder: Path, *, is_on: bool, read: Read, write: Write) -> None:
         """Load the files of a spoken language. Raises DictionaryError.
 
-        `folder`: where the church's own files are. `read` returns a file's text, "" for one of the
-        church's that is not there; `write` puts a new one in place. Both raise DictionaryError.
+        `folder` holds the church's own files. `read` returns a file's text, "" for a missing file
+        of the church; `write` replaces a file. Both raise DictionaryError.
         """
         self.names: Collection[str] = ()
-        """Names of this service that may be common words as well, in small letters."""
+        """Names of this service that may also be common words, in lower case."""
         self._source = source
         self._folder = folder
         self._is_on = is_on
@@ -50,18 +50,18 @@ class GlossaryStore:
 
     @property
     def files(self) -> list[Path]:
-        """The files there are, shipped ones first; those of the church may come later.
+        """The existing files, shipped ones first; the church's files may be created later.
 
         Raises DictionaryError.
         """
         return [file for lang in self._langs() for file in self._files(lang)]
 
     def of(self, target: str) -> Glossary:
-        """Return the glossary into a language; an empty one where there is none."""
+        """Return the glossary into a language; an empty one if there is none."""
         return self._compiled.get(target) or compile_glossary((), target)
 
     def own(self, target: str) -> Path:
-        """Return the church's own file into a language; it need not be there."""
+        """Return the church's own file into a language; it may not exist."""
         return self._folder / _NAME.format(self._source, target)
 
     def from_files(self) -> Mapping[str, tuple[Term, ...]]:
@@ -69,25 +69,25 @@ class GlossaryStore:
         return {lang: self._parsed(self._files(lang)) for lang in self._langs()}
 
     def put_in_force(self, terms: Mapping[str, tuple[Term, ...]]) -> None:
-        """Put these entries of the files in force instead of those before."""
+        """Replace the entries of the files by these."""
         self._terms = dict(terms)
         self._compile()
 
     def take(self, other: GlossaryStore) -> None:
-        """Replace files and entries by those of another store; what is held for a service stays."""
+        """Replace files and entries by those of another store; held entries stay."""
         self._source, self._folder, self._is_on = other._source, other._folder, other._is_on
         self._read, self._write = other._read, other._write
         self._terms = other._terms
         self._compile()
 
     def held(self, target: str) -> tuple[Term, ...]:
-        """Return the entries that hold for this service only."""
+        """Return the entries held for this service only."""
         return self._held.get(target, ())
 
     def hold(self, target: str, say: str, write: str) -> Term:
-        """Put an entry in force for this service; it goes before all files.
+        """Put an entry in force for this service; it overrides all files.
 
-        Raises DictionaryError, also where the glossary is off.
+        Raises DictionaryError, also if the glossary is off.
         """
         term = self.term_to_hold(say, write)
         self.exchange(target, (), (term,))
@@ -99,20 +99,20 @@ class GlossaryStore:
         return make_term(say, write)
 
     def release(self, target: str, term: Term) -> None:
-        """Take an entry back that `hold` has put in force."""
+        """Remove an entry that `hold` has put in force."""
         self.exchange(target, (term,), ())
 
     def exchange(self, target: str, old: Collection[Term], new: Collection[Term]) -> None:
-        """Take entries back that are held, and hold others: compiled once, which takes a while.
+        """Release held entries and hold others, with one compilation, which takes a while.
 
-        Raises DictionaryError where there are new ones and the glossary is off.
+        Raises DictionaryError if there are new ones and the glossary is off.
         """
-        # A new entry for the same word replaces the one before; both could not hold.
+        # A new entry for the same word replaces the old one; both cannot be in force.
         replaced = {term.id: term for term in new if self._is_on}
         kept = (each for each in self.held(target) if each not in old and each.id not in replaced)
         self._held[target] = (*kept, *replaced.values())
         self._compile()
-        # At the end: old entries are taken back even where the glossary is off.
+        # Last: old entries are released even if the glossary is off.
         if new:
             self._require_on()
 
@@ -133,23 +133,23 @@ class GlossaryStore:
         return term, text
 
     def remove(self, target: str, text: str) -> None:
-        """Take what `add` has appended out of the file and out of force. Raises DictionaryError."""
+        """Remove an entry that `add` has appended from the file. Raises DictionaryError."""
         file = self.own(target)
         content = self._read(file)
-        # As with rules: what somebody has edited since is not taken out.
+        # As with rules: an entry that somebody has edited since is not removed.
         if content.count(text) != 1:
             message = f"{file} has been changed: the entry is not as it was added."
             raise DictionaryError("dictionary-rule-gone", message, "Remove it in the file.")
         self._put(target, content.replace(text, ""))
 
     def _put(self, target: str, content: str) -> None:
-        """Put a new content of the church's own file in place and in force."""
+        """Write new content of the church's own file and put it in force."""
         own = self.own(target)
         terms = self._parsed(file for file in self._files(target) if file != own)
         terms += parse_terms(content, str(own))  # raises, before anything is written
         self._write(own, content)
-        # This language only: reading the others' files could raise now, after this one is written,
-        # and the operator who tries again would have the entry in it twice.
+        # This language only: reading the others' files could raise after this one is written. The
+        # operator would then try again and add the entry twice.
         self._terms = {**self._terms, target: terms}
         self._compile()
 
@@ -163,9 +163,9 @@ class GlossaryStore:
 
     def _compile(self) -> None:
         langs = {*self._terms, *self._held} if self._is_on else set[str]()
-        # Other threads read it: replaced whole, never changed in place.
+        # Other threads read it, so it is replaced, never changed in place.
         self._compiled = {
-            # What is held comes last: of equal phrases the later one wins.
+            # Held entries come last: of equal phrases the later one wins.
             lang: compile_glossary((*self._terms.get(lang, ()), *self.held(lang)), lang)
             for lang in langs
         }
@@ -179,7 +179,7 @@ class GlossaryStore:
         try:
             # "en-es" and "glossary.en-es" both end with the target.
             return sorted({file.stem.rpartition("-")[2] for file in (*shipped, *own)})
-        except OSError as error:  # such as: no more files can be opened
+        except OSError as error:  # for example, no file descriptor is left
             message = f"The glossaries in {self._folder} cannot be listed: {error.strerror}."
             fix = "Let the program's user read that folder, or set church.glossary = false."
             raise DictionaryError("dictionary-unreadable", message, fix) from None

@@ -1,6 +1,6 @@
-"""How words change with number and gender, as far as comparing them needs it. Pure.
+"""Inflection of words by number and gender, as far as comparisons need it. Pure.
 
-Spanish and French have rules here; of another language words count as they are written, with or
+Spanish and French have rules here. In other languages words match as they are written, with or
 without an s.
 """
 
@@ -17,20 +17,20 @@ if TYPE_CHECKING:
     from pipeline.core.language_words import InflectionWords
 
 _SHORT = 4
-"""Words of so many letters keep their vowel: what is left would be in too many other words."""
+"""Words of up to this many letters keep their vowel: the stem would match too many words."""
 
 
 @cache
 def _rules(lang: str) -> InflectionWords | None:
-    # Engines' processes import this module, and most need no rule before a service has terms:
-    # reading all languages would take a third of the time in which such a process starts.
+    # Engine processes import this module, and most need no rule before a service has terms.
+    # Reading all languages would take a third of their start time.
     from pipeline.core.language_words import WORDS  # noqa: PLC0415
 
     return WORDS[lang].inflection if lang in WORDS else None
 
 
 def plural(noun: str, lang: str) -> str:
-    """Return the plural of a single word, "" where no rule is known."""
+    """Return the plural of a single word, "" if no rule is known."""
     rules = _rules(lang)
     if rules is None or not noun or " " in noun:
         return ""
@@ -40,7 +40,7 @@ def plural(noun: str, lang: str) -> str:
 
 
 def with_s(word: str) -> str:
-    """Return the regular plural of an English noun, the third person of an English verb."""
+    """Return the regular plural of an English noun, or the third person of an English verb."""
     if re.search(r"(?:[sxz]|ch|sh)$", word):
         return f"{word}es"
     return re.sub(r"(?<![aeou])y$", "ie", word) + "s"
@@ -59,7 +59,7 @@ def _spanish_plural(noun: str) -> str:
     if stressed := re.search(r"[aeiou](?=[^aeiouáéíóú]+en$)", noun):  # orden, órdenes
         accented = "áéíóú"["aeiou".index(stressed[0])]
         return f"{noun[: stressed.start()]}{accented}{noun[stressed.end() :]}es"
-    if ending := re.search(r"[áéíóú](?=n$)", noun):  # the accent falls away: pasión, pasiones
+    if ending := re.search(r"[áéíóú](?=n$)", noun):  # the accent is dropped: pasión, pasiones
         bare = plain(ending[0])
         noun = noun[: ending.start()] + bare + noun[ending.end() :]
     return f"{noun}es"
@@ -74,27 +74,27 @@ def _french_plural(noun: str) -> str:
 
 
 def pattern(rendering: str, lang: str, fold: Callable[[str], str] = plain) -> str:
-    """Return a regular expression of a rendering in all its forms, words parted by one space.
+    """Return a regular expression of a rendering in all its forms, words separated by one space.
 
-    A `*` at a word's end stands for any ending. It is for words as `fold` gives them.
+    A `*` at a word's end matches any ending. The expression is for words as `fold` returns them.
     """
-    # Without spaces there are no endings to vary; each letter is matched by itself.
+    # A text without spaces has no endings to vary; each character is matched separately.
     if is_unspaced(rendering):
         return " ".join(map(re.escape, words(rendering)))
     return " ".join(_word_pattern(fold(word), lang) for word in parted(rendering))
 
 
 def verb_pattern(infinitive: str, lang: str, fold: Callable[[str], str] = plain) -> str:
-    """Return a regular expression of all forms of a verb that is regular but for its spelling.
+    """Return a regular expression of all forms of a verb that is regular except in spelling.
 
-    "" where the language has no rules for it. It is for words as `fold` gives them.
+    "" if the language has no rules for it. The expression is for words as `fold` returns them.
     """
     rules = _rules(lang)
     verb = fold(infinitive)
     if rules is None or verb[-2:] not in rules.verb_endings:
         return ""
     endings, stems = rules.verb_endings[verb[-2:]], _stems(verb[:-2], verb[-2:], rules.rules)
-    # Before e and i a letter may stand for another sound than before a and o: pequé, peco.
+    # Before e and i a sound may have another spelling than before a and o: pequé, peco.
     found = (
         f"(?:{'|'.join(stems[is_front])})(?:{'|'.join(sorted(part))})"
         for is_front in (True, False)
@@ -109,7 +109,7 @@ _SPANISH_SPELLINGS = {
     "ar": (("gu", "gu", "gu"), ("c", "qu", "c"), ("g", "gu", "g"), ("z", "c", "z")),
     "er": (("qu", "qu", "c"), ("gu", "gu", "g"), ("c", "c", "(?:z|zc)"), ("g", "g", "j")),
 }
-"""How a stem ends in the infinitive, before e and i, before a and o."""
+"""The end of a stem in the infinitive, before e and i, and before a and o."""
 _SPANISH_VOWELS = {"ar": {"e": "ie", "o": "ue", "u": "ue"}, "er": {"e": "ie", "o": "ue"}}
 
 
@@ -133,7 +133,7 @@ def _stems(stem: str, ending: str, rules: str) -> dict[bool, list[str]]:
 
 
 def parted(text: str) -> list[str]:
-    """Return the words of a text as renderings are compared: "Fils", "de", "l'", "homme"."""
+    """Return the words of a text in the form for comparisons: "Fils", "de", "l'", "homme"."""
     found = []
     for word in text.replace("-", " ").split():
         cut = elided(word)
@@ -143,7 +143,7 @@ def parted(text: str) -> list[str]:
 
 def _word_pattern(bare: str, lang: str) -> str:
     if bare.endswith("*"):
-        # A star alone stands for a whole word, so at least one letter.
+        # A star alone matches a whole word, so at least one letter.
         return re.escape(bare.rstrip("*")) + (r"\w+" if bare == "*" else r"\w*")
     rules = _rules(lang)
     if rules is None:
@@ -159,7 +159,7 @@ def _spanish_pattern(bare: str) -> str:
     if len(bare) <= _SHORT:
         return f"{re.escape(bare)}(?:e?s)?"
     stem = bare.removesuffix("s")
-    # An e is no gender: "temple" is no form of "templo", and "verse" none of "verso".
+    # A final e is not a gender: "temple" is no form of "templo", nor "verse" of "verso".
     if stem[-1] in "ao":
         return f"{re.escape(stem[:-1])}[ao]s?"
     return f"{re.escape(stem)}{'s?' if stem[-1] in 'eiu' else '(?:as?|es)?'}"
@@ -174,10 +174,10 @@ def _french_pattern(bare: str) -> str:
 
 
 def determiners(text: str, start: int, form: str, lang: str) -> list[tuple[int, str]]:
-    """Return the determiners that a form may have in the place of the word at `start`.
+    """Return the determiners that a form may have in place of the word at `start`.
 
-    Of each from where it is written, and itself; "" leaves what stands there. None fits where
-    French has elided a word that the form would need in full.
+    Each is a start position and its text; "" keeps the present one. There is none if French has
+    elided a word that the form needs in full.
     """
     rules = _rules(lang)
     if rules is not None and rules.rules == "french":
@@ -195,14 +195,14 @@ def _french_determiners(
 ) -> list[tuple[int, str]]:
     noun = start + elided(text, start)
     bare = plain(form)
-    # An h is mute but in the words that keep it.
+    # An h is mute, except in listed words.
     is_vowel = bare[0] in "aeiouh" and not (rules.kept_h and rules.kept_h.match(bare))
     if found := _determiner_before(text[:noun], rules.determiners):
         begins, old, (masculine, feminine, *elisions) = found
         fitting = elisions if is_vowel and elisions else (masculine, feminine)
         return [
             (noun, "") if new == old.casefold() else (begins, _written(new, like=old))
-            # What stands there already comes first, as it changes least.
+            # The present determiner comes first, because it changes least.
             for new in sorted(dict.fromkeys(fitting), key=lambda new: new != old.casefold())
         ]
     if noun > start and not is_vowel:
@@ -213,10 +213,10 @@ def _french_determiners(
 def _determiner_before(
     text: str, determiners: Sequence[tuple[str, ...]]
 ) -> tuple[int, str, tuple[str, ...]] | None:
-    """Return where a French determiner at a text's end begins, itself, and its kind."""
-    # One sign for one: a place found in it is a place in the text.
+    """Return the start of a French determiner at a text's end, its text, and its kind."""
+    # One character replaces one, so positions stay the same.
     plain_text = text.replace("’", "'")
-    # The longest first: "de la" and not "la". A word of two kinds is of the first.
+    # The longest first: "de la" before "la". A word of two kinds counts as the first.
     kinds = {word: kind for kind in reversed(determiners) for word in kind}
     for word in sorted(kinds, key=len, reverse=True):
         gap = "" if word.endswith("'") else r"\s+"
@@ -232,9 +232,9 @@ def _written(determiner: str, like: str) -> str:
 
 
 def swapped(text: str, lang: str) -> tuple[str, str] | None:
-    """Return the determiner that a text ends with and the same of the other gender.
+    """Return the determiner at a text's end and its counterpart of the other gender.
 
-    None where it ends with none. The case of its first letter is kept.
+    None if the text ends with none. The case of the first letter is kept.
     """
     rules = _rules(lang)
     if rules is None or rules.rules != "spanish":

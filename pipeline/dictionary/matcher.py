@@ -1,9 +1,8 @@
 """Correct misheard words by the rules of the theological dictionary. Pure.
 
-A rule says what is heard, what to write instead and, where the heard words are everyday English,
-which words must or must not stand near.
-Rules never apply to what another rule has written, but a corrected word counts as context for its
-neighbours, so two mishearings in one sentence help each other.
+A rule holds the misheard phrase, its replacement and, if the phrase is everyday English, the words
+that must or must not be near. Rules never apply to text that another rule has written, but a
+corrected word is context for its neighbours, so two mishearings in one sentence help each other.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from pipeline.text.words import WORD
 
 __all__ = ["Found", "Lexicon", "Rule", "compile_lexicon", "correct", "find", "parse_rules"]
 
-_JOIN = re.compile(r"['’]?\s+|-")  # what may stand between the words of one phrase
+_JOIN = re.compile(r"['’]?\s+|-")  # allowed between the words of one phrase
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,24 +41,24 @@ class _Entry:
 
 
 _Forms: TypeAlias = tuple[_Entry, tuple[tuple[str, _Entry], ...]]
-"""Of a phrase its entry, and the entries of the forms derived from it."""
+"""A phrase's entry, and the entries of its derived forms."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lexicon:
-    """Compiled rules. Immutable, so a reload swaps one for another between two utterances."""
+    """Compiled rules. Immutable, so a reload replaces it between two utterances."""
 
     rules: tuple[Rule, ...]
-    entries: Mapping[str, _Entry]  # phrase in lower case, words parted by one space
+    entries: Mapping[str, _Entry]  # phrase in lower case, words separated by one space
     longest: Mapping[str, int]  # first word of a phrase -> words in its longest phrase
 
     def also(self, phrases: Mapping[str, str], source: str) -> Lexicon:
-        """Return a lexicon that also writes these phrases; where rules have one, theirs holds."""
+        """Return a lexicon that also replaces these phrases; existing rules take precedence."""
         entries, longest = dict(self.entries), dict(self.longest)
         for phrase, write in phrases.items():
             words = phrase.split()
             rule = Rule(f"{source}:{write}", (phrase,), write, source=source)
-            # A rule that somebody wrote knows more than what only sounds alike.
+            # A written rule is more reliable than a phrase that only sounds alike.
             entries.setdefault(phrase, _Entry(rule, write, frozenset(), frozenset()))
             longest[words[0]] = max(longest.get(words[0], 0), len(words))
         return Lexicon(self.rules, entries, longest)
@@ -67,9 +66,9 @@ class Lexicon:
     def hotwords(self, limit: int) -> str:
         """At most `limit` terms marked `hotword`, to bias speech recognition: "Isaiah, Golgotha".
 
-        A file's terms keep their order; a later file's come first: the church's before the shipped.
+        A file's terms keep their order. A later file comes first: the church's before the shipped.
         """
-        # The number of a file's last rule, so that later files sort before earlier ones.
+        # The negative number of a file's last rule, so that later files sort first.
         order = {rule.source: -number for number, rule in enumerate(self.rules)}
         marked = sorted((r for r in self.rules if r.hotword), key=lambda rule: order[rule.source])
         return ", ".join(list(dict.fromkeys(rule.write for rule in marked))[: max(limit, 0)])
@@ -93,10 +92,10 @@ class _Match:
 
 
 def compile_lexicon(rules: Iterable[Rule]) -> Lexicon:
-    """Compile rules, shipped ones first. On the same phrase the later rule wins.
+    """Compile rules, shipped ones first. For the same phrase the later rule wins.
 
-    A phrase also matches with "'s" behind it and, unless a name is written, in the plural;
-    `write` takes the same ending. A phrase spelled out by a rule goes before one derived so.
+    A phrase also matches with a final "'s" and, unless `write` is a name, in the plural; `write`
+    gets the same ending. An explicit phrase of a rule takes precedence over a derived one.
     """
     rules = tuple(rules)
     chosen = {phrase: forms for rule in rules for phrase, forms in _forms_of(rule)}
@@ -116,15 +115,15 @@ def compile_lexicon(rules: Iterable[Rule]) -> Lexicon:
 def correct(lexicon: Lexicon, transcript: Transcript) -> Transcript:
     """Apply the rules to `transcript.raw_text`, left to right, the longest phrase first.
 
-    Returns a new transcript with `text` and `corrections` filled; each correction's `start` counts
-    characters of `raw_text`, where its `found` stands. `raw_text` itself stays as it was.
+    Returns a new transcript with `text` and `corrections` set; each correction's `start` is the
+    character position of its `found` in `raw_text`. `raw_text` itself does not change.
     """
     text, corrections = _written(lexicon, transcript.raw_text)
     return replace(transcript, text=text, corrections=corrections)
 
 
 def applied(rule: Rule, text: str) -> str:
-    """Return a text as one rule alone would write it."""
+    """Return a text, corrected by one rule alone."""
     return _written(compile_lexicon([rule]), text)[0]
 
 
@@ -135,7 +134,7 @@ def _written(lexicon: Lexicon, raw: str) -> tuple[str, tuple[Correction, ...]]:
     for match in find(lexicon, raw):
         found = raw[match.start : match.end]
         written = _cased_like(found, match.write)
-        if written != found:  # what was recognized right is no correction
+        if written != found:  # correctly recognized text is no correction
             corrections.append(Correction(match.rule.id, found, written, match.start))
             pieces += raw[done : match.start], written
             done = match.end
@@ -170,8 +169,8 @@ def _candidates(
 def _choose(words: list[str], candidates: list[_Match]) -> list[_Match]:
     """Return the candidates whose context fits, without overlap, in order.
 
-    Context is the text as corrected so far, and this repeats until nothing more fits; so correcting
-    a corrected text changes nothing. A chosen match stays chosen, so the loop ends.
+    Context is the text as corrected so far. This repeats until nothing more fits, so correcting a
+    corrected text changes nothing. A chosen match stays chosen, so the loop ends.
     """
     chosen: list[_Match] = []
     taken: set[int] = set()
@@ -192,7 +191,7 @@ def _choose(words: list[str], candidates: list[_Match]) -> list[_Match]:
 
 
 def _view(words: list[str], chosen: list[_Match]) -> tuple[list[str], list[int]]:
-    """Return the words of the text as corrected so far, and each heard word's place in it."""
+    """Return the words of the text as corrected so far, and each heard word's index in it."""
     view: list[str] = []
     place: list[int] = []
     by_first = {match.first: match for match in chosen}
@@ -203,14 +202,14 @@ def _view(words: list[str], chosen: list[_Match]) -> tuple[list[str], list[int]]
             view.append(words[len(place) - 1])
         else:
             place += [len(view)] * (match.end - match.first)
-            # Distances are counted in what is written, which may be more or fewer words.
+            # Distances are counted in the corrected text, which may have more or fewer words.
             view += key(match.entry.write).split()
     return view, place
 
 
-@lru_cache(maxsize=4096)  # more than ship: an operator's rule is compiled with all of them again
+@lru_cache(maxsize=4096)  # more than all shipped rules: an operator's rule recompiles them
 def _forms_of(rule: Rule) -> tuple[tuple[str, _Forms], ...]:
-    """Return of each phrase of a rule its entry, and those derived from it."""
+    """Return, for each phrase of a rule, its entry and the derived entries."""
     near, not_near = _all_forms(rule.near), _all_forms(rule.not_near)
     found: list[tuple[str, _Forms]] = []
     for phrase in map(key, rule.hear):
@@ -224,7 +223,7 @@ def _forms_of(rule: Rule) -> tuple[tuple[str, _Forms], ...]:
 
 def _inflected(phrase: str, write: str) -> Iterator[tuple[str, str]]:
     yield f"{phrase}'s", f"{write}'s"
-    # A name has no plural, and a word in s may be one.
+    # A name has no plural, and a word that ends in s may already be a plural.
     is_name = _has_capital(write.rsplit(maxsplit=1)[-1])
     if not (is_name or phrase.endswith("s") or write.endswith("s")):
         yield with_s(phrase), with_s(write)
@@ -236,11 +235,11 @@ def _all_forms(words: frozenset[str]) -> frozenset[str]:
 
 
 def _cased_like(found: str, write: str) -> str:
-    """Return `write` in the case of `found`; a word with a capital of its own is a name."""
-    # A text keeps the apostrophes that it has.
+    """Return `write` in the case of `found`; a word with its own capital is a name."""
+    # A text keeps its kind of apostrophe.
     if "’" in found:
         write = write.replace("'", "’")
-    # One capital letter alone begins a sentence; it is no heading.
+    # A single capital letter is the start of a sentence, not a heading.
     if len(found) > 1 and found.isupper():
         words = write.split()
         return " ".join(word if _has_capital(word) else word.upper() for word in words)

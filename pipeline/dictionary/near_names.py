@@ -1,11 +1,11 @@
 """Names that were nearly heard: "nebacan ezer" for Nebuchadnezzar. Pure.
 
-A stretch of one to three words is taken for a name if both sound alike: the same consonants, or all
-but one of a long name's, and most letters. A short name must have been heard as a name: with a
-capital inside a sentence. A word that the notes use is never one, an everyday word alone neither,
-and several of them only where the recognizer was unsure. Names of the notes are looked for in all
-that is said, those of the dictionary (the church's and the Bible's) only where it was unsure. For
-what is heard right must not be spoilt.
+One to three words in a row match a name if both sound alike: they share the same consonants, or
+all but one for a long name, and most letters. A short name must have been recognized as a name:
+with a capital inside a sentence. A word of the notes never matches, nor does a single everyday
+word. Several everyday words match only where the recognizer was unsure. Names of the notes are
+searched for in all speech, names of the dictionary (the church's and the Bible's) only where the
+recognizer was unsure: correctly recognized words must not be changed.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from pipeline.text.words import WORD
 
 _MOST_WORDS = 3
 _ALIKE = 0.6
-"""Share of letters that both have in the same order (SequenceMatcher's ratio)."""
+"""Smallest share of letters that both have in the same order (SequenceMatcher's ratio)."""
 _ALIKE_STRICT = 0.7
-"""The same for names that nobody has announced."""
+"""The same for a strict match: of everyday words, or with a name that is not the church's own."""
 _LONG = 5
-"""A name of so many consonants may have one of them missing, added or changed."""
+"""From this many consonants on, one of them may be missing, added or changed."""
 _PLAIN = 4
-"""Consonants from which on words without a capital may be a name: few others have the same."""
+"""From this many consonants on, words without a capital may match: few others share them."""
 _SPELLINGS = (
     *(("ph", "f"), ("ck", "k"), ("qu", "k"), ("sch", "s"), ("sh", "s"), ("ch", "k"), ("th", "t")),
     *(("gh", "g"), ("wh", "w"), ("x", "ks"), ("q", "k"), ("z", "s"), ("j", "g"), ("v", "f")),
@@ -41,16 +41,16 @@ a an the this that these those of in on at to by for from with and or but as is 
 it he she we they you i his her our their my your not no so do did has have had
 """
 _SMALL = frozenset(_SMALL_WORDS.split())
-"""No heard name begins or ends with these: what they say would be lost."""
+"""No match begins or ends with these words: their meaning would be lost."""
 _UNSURE = 0.5
-"""Probability of a word below which the recognizer may have heard another one."""
+"""Below this probability of a word the recognizer was unsure of it."""
 _INSIDE = re.compile(r"[^.!?\"“\s]\s+$")
-"""What stands before a word that is not a sentence's first one."""
+"""Text before a word that is not the first of a sentence."""
 _TWICE = re.compile(r"(.)\1+")
 
 
 def skeleton(text: str) -> str:
-    """Return the consonants of a text as they sound, roughly: "Nebuchadnezzar" is "nbkdnsr"."""
+    """Return the consonants of a text, roughly by sound: "Nebuchadnezzar" is "nbkdnsr"."""
     return _TWICE.sub(r"\1", _SILENT.sub("", _sounded(text)))
 
 
@@ -59,7 +59,7 @@ def _sounded(text: str) -> str:
     """Return the letters of a text with one spelling for each sound."""
     plain = unicodedata.normalize("NFKD", text.lower())
     letters = "".join(sign for sign in plain if sign.isalpha())
-    # In their order: "sch" is one sound only as long as no "ch" in it was taken first.
+    # In this order: "sch" must be replaced before "ch".
     for spelled, sound in _SPELLINGS:
         letters = letters.replace(spelled, sound)
     return _SOFT.sub("s", letters).replace("c", "k")
@@ -67,26 +67,26 @@ def _sounded(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class NearNames:
-    """The names of a service, by their consonants, and the words that are none."""
+    """Names to match by their consonants, and words that never match."""
 
     names: Mapping[str, tuple[str, str]]
-    """By the name in small letters: the name and its skeleton."""
+    """From the name in lower case to the name and its skeleton."""
     words: Collection[str]
-    """In small letters."""
+    """In lower case."""
     only_unsure: bool = False
-    """Whether they are listened for only where the recognizer was unsure."""
+    """Whether names match only where the recognizer was unsure."""
     is_strict: bool = False
-    """Whether all consonants must be the same, and no everyday words may make up the name."""
+    """Whether all consonants must be equal, and everyday words alone never match."""
 
     def found(
         self, text: str, unsure: Collection[int] = (), common: frozenset[str] = frozenset()
     ) -> dict[str, str]:
-        """Return the stretches of a text that are nearly names, in small letters, with the name.
+        """Return the phrases of a text that nearly match a name, in lower case, with the name.
 
-        `unsure`: the places, among the text's words, that the recognizer was unsure of.
+        `unsure`: the indexes of the text's words that the recognizer was unsure of.
         """
         spans = [match.span() for match in WORD.finditer(text)]
-        # As the lexicon compares words, which looks up what is found here.
+        # In the lexicon's form, because the lexicon looks up the result.
         heard = [key(text[start:end]) for start, end in spans]
         capitals = [
             text[start].isupper() and _INSIDE.search(text[:start]) is not None for start, _ in spans
@@ -98,7 +98,7 @@ class NearNames:
                 is_everyday = all(_is_everyday(word, common) for word in words)
                 if not is_unsure and (is_everyday or self.only_unsure):
                     continue
-                # One everyday word is that word; several in a row may be a name in pieces.
+                # A single everyday word is that word; several in a row may be a split name.
                 if is_everyday and (end - first == 1 or self.is_strict):
                     continue
                 is_strict, as_name = is_everyday or self.is_strict, any(capitals[first:end])
@@ -107,20 +107,20 @@ class NearNames:
                     found.append((alike, first, end, name))
         near: dict[str, str] = {}
         taken: set[int] = set()
-        # The likeliest first: what it has taken no other stretch can have.
+        # The likeliest first: later matches may not overlap it.
         for _, first, end, name in sorted(found, key=lambda each: (-each[0], each[1], each[2])):
             if taken.isdisjoint(range(first, end)):
                 taken.update(range(first, end))
-                # Without its ending the sentence would lose whose something is.
+                # Keep the possessive ending, which carries meaning.
                 ending = "'s" if heard[end - 1].endswith("'s") else ""
                 near[" ".join(heard[first:end])] = f"{name}{ending}"
         return near
 
     def _nearest(self, words: list[str], *, as_name: bool, is_strict: bool) -> tuple[float, str]:
-        """Return the name that some words nearly are, and how nearly; empty: none, or exactly."""
+        """Return the similarity and the name of the nearest match; 0.0 and "" if none."""
         is_none = all(word in self.words for word in words)
         bare = [word.removesuffix("'s") for word in words]
-        # A name that was heard right does not swallow the words beside it.
+        # A correctly recognized name must not absorb its neighbours.
         if is_none or any(word in self.names for word in bare) or _SMALL & {bare[0], bare[-1]}:
             return 0.0, ""
         joined = "".join([*words[:-1], bare[-1]])
@@ -136,8 +136,8 @@ class NearNames:
 
 
 def near_names(names: Iterable[str], words: Collection[str]) -> NearNames:
-    """Return the names to listen for, and the words that are not to be taken for one."""
-    # With straight apostrophes, as words are compared: notes from Word have curved ones.
+    """Return the names to match, with the words that never match."""
+    # With straight apostrophes, as in comparisons: notes from Word have curved ones.
     small = {name.lower().replace("’", "'"): name for name in names}
     return NearNames({low: (name, skeleton(name)) for low, name in small.items()}, words)
 
@@ -150,12 +150,12 @@ def _is_everyday(word: str, common: frozenset[str]) -> bool:
 def names_of(
     rules: tuple[Rule, ...], common: frozenset[str], own: str
 ) -> tuple[NearNames, NearNames]:
-    """Return the names that rules write, word by word, to be heard where there is doubt.
+    """Return the names in the rules' `write`, word by word, to match where there is doubt.
 
-    Those of the church's `own` file first, then the others. What is an everyday word with a
+    Those of the church's `own` file come first, then the others. An everyday word with a
     capital, such as Spirit, is no name.
     """
-    # Kept by the cache: the rules are the same from one final to the next.
+    # Cached: the rules mostly stay the same between finals.
     church = {word for rule in rules if rule.source == own for word in _names_in(rule, common)}
     others = {word for rule in rules for word in _names_in(rule, common)} - church
     return (
@@ -173,26 +173,26 @@ def _names_in(rule: Rule, common: frozenset[str]) -> list[str]:
 
 
 def unsure_words(text: str, heard: Sequence[Word]) -> frozenset[int]:
-    """Return the places of those words of a text that a recognizer was unsure of.
+    """Return the indexes of the words of a text that a recognizer was unsure of.
 
-    None where its words are not those of the text.
+    None of them if its words do not match the text.
     """
-    # A recognizer's word may hold several of ours, such as both sides of a hyphen.
-    told = [(word, each.probability) for each in heard for word in WORD.findall(each.text)]
-    if [word for word, _ in told] != WORD.findall(text):
+    # One recognizer word may hold several of ours, such as both sides of a hyphen.
+    rated = [(word, each.probability) for each in heard for word in WORD.findall(each.text)]
+    if [word for word, _ in rated] != WORD.findall(text):
         return frozenset()
-    return frozenset(at for at, (_, probability) in enumerate(told) if probability < _UNSURE)
+    return frozenset(at for at, (_, probability) in enumerate(rated) if probability < _UNSURE)
 
 
 def _alike(one: str, other: str) -> float:
-    # autojunk drops letters that are frequent; in a word of ten letters all of them count.
+    # autojunk drops frequent letters, but in a short word all letters count.
     return SequenceMatcher(None, one, other, autojunk=False).ratio()
 
 
 def _sounds(heard: str, name: str) -> bool:
-    """Whether the consonants are the same, or one is missing, more or another in a long name."""
+    """Whether the consonants are equal or, in a long name, one is missing, added or changed."""
     if heard == name:
-        # A single consonant is that of too many words.
+        # Too many words share a single consonant.
         return len(name) > 1
     if min(len(heard), len(name)) < _LONG - 1 or len(name) < _LONG:
         return False
@@ -200,10 +200,10 @@ def _sounds(heard: str, name: str) -> bool:
 
 
 def _apart(one: str, other: str) -> int:
-    """Return the edit distance, where it is 0 or 1; else 2."""
+    """Return the edit distance if it is 0 or 1, else 2."""
     if abs(len(one) - len(other)) > 1:
         return 2
-    # Behind the first difference the rests are the same, or one of them is moved by a letter.
+    # After the first difference the rests are equal, or one is shifted by a letter.
     start = next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), None)
     if start is None:
         return abs(len(one) - len(other))

@@ -1,6 +1,6 @@
 """Parse the rules of a dictionary file, with errors that a volunteer can understand. Pure.
 
-names = ["Okonkwo", "Nwosu"]        # of the church's people: heard where the recognizer is unsure
+names = ["Okonkwo", "Nwosu"]        # church members: matched where the recognizer is unsure
 
 [lists]                             # word lists to share between the rules of this file
 scripture = ["chapter", "verse"]
@@ -36,8 +36,8 @@ class Rule:
     """One entry of a dictionary file.
 
     `hear` are the phrases as recognized; `write` replaces any of them. With `near`, at least one
-    of its words must stand at most `within_words` words away, on either side; with `not_near`,
-    none may. The near word `#` is any number in digits. `hotword` offers `write` to the recognizer
+    of its words must be at most `within_words` words away, on either side; with `not_near`, none
+    may be. The near word `#` is any number in digits. `hotword` offers `write` to the recognizer
     as a hint. `example`, `becomes` and `untouched` are the rule's own test. `source`: its file.
     """
 
@@ -59,16 +59,16 @@ def key(text: str) -> str:
     return " ".join(words(text))
 
 
-@lru_cache(maxsize=4)  # whenever the church's file changes the shipped one is asked for again
+@lru_cache(maxsize=4)  # when the church's file changes, the shipped file is parsed again
 def parse_rules(toml_text: str, name: str) -> tuple[Rule, ...]:
-    """Return the rules of one file in its order; `name` is the file's name, for messages.
+    """Return the rules of one file in file order; `name` is the file's name, for messages.
 
     Raises DictionaryError, which names the file, the rule and the fix.
     """
     top = Table(read_toml(toml_text, name), {"lists", "names", "rule"}, name)
     words = lists_of(top, name)
     names = [" ".join(each.split()) for each in top.texts("names") if key(each)]
-    # A name writes what it hears: it is a hint to the recognizer, and `near_names` knows it.
+    # A name's rule does not change the name: it is a hotword, and `near_names` uses it.
     rules = [
         Rule(f"name-{_default_id(each)}", (each,), each, hotword=True, source=name)
         for each in dict.fromkeys(names)
@@ -86,7 +86,7 @@ def parse_rules(toml_text: str, name: str) -> tuple[Rule, ...]:
             )
         ids.add(rule.id)
         for phrase in rule.hear:
-            # Within a file that is a slip; across files the later one wins, as churches want it.
+            # Within one file this is a mistake. Across files the later rule wins, as churches want.
             if key(phrase) in heard:
                 raise DictionaryError(
                     "dictionary-duplicate-phrase",
@@ -101,9 +101,9 @@ def parse_rules(toml_text: str, name: str) -> tuple[Rule, ...]:
 def read_toml(toml_text: str, name: str) -> dict[str, Any]:
     """Return a file's tables; `name` is the file's name. Raises DictionaryError."""
     try:
-        # Some editors on Windows begin a file with this mark, and TOML knows none.
+        # Some Windows editors begin a file with a byte order mark, which TOML does not allow.
         return tomllib.loads(toml_text.removeprefix("\ufeff"))
-    except (ValueError, RecursionError) as error:  # endless digits and brackets are the latter two
+    except (ValueError, RecursionError) as error:  # too many digits or brackets
         raise DictionaryError(
             "dictionary-not-toml",
             f"{name} cannot be read: {error}.",
@@ -112,15 +112,15 @@ def read_toml(toml_text: str, name: str) -> dict[str, Any]:
 
 
 def rule_text(rule: Rule, comment: str) -> str:
-    """Return a rule that has only `id`, `hear` and `write`, as `parse_rules` reads it back."""
-    # A JSON string is a TOML string but for control signs written as they are; there are none here.
+    """Return a rule that has only `id`, `hear` and `write` as TOML for `parse_rules`."""
+    # A JSON string is a TOML string, except for raw control characters, which do not occur here.
     values = {"id": rule.id, "hear": list(rule.hear), "write": rule.write}
     lines = [f"{name} = {json.dumps(value, ensure_ascii=False)}" for name, value in values.items()]
     return "\n".join([f"# {comment}", "[[rule]]", *lines, ""])
 
 
 def free_id(write: str, taken: Collection[str]) -> str:
-    """Return the id that a rule gets if it names none, with a number behind it if it is taken."""
+    """Return the default id of a rule, with a number at the end if it is taken."""
     name = _default_id(write)
     numbered = (f"{name}-{number}" for number in count(2))
     return name if name not in taken else next(each for each in numbered if each not in taken)
@@ -130,17 +130,17 @@ def _default_id(write: str) -> str:
     return key(write).replace(" ", "-").replace("'", "")
 
 
-# What a file may say of a rule; where it comes from is known by itself.
+# The keys of a rule in a file; `source` is known without a key.
 _KEYS = {field.name for field in fields(Rule)} - {"source"}
 
 
 class Table:
-    """A TOML table that hands out its values by key and says what is wrong with them."""
+    """A TOML table that checks its values and reports what is wrong with them."""
 
     def __init__(self, values: Mapping[str, Any], known: Collection[str], where: str) -> None:
         self.values = values
         self.where = where
-        # Passed over, a mistyped `not_near` would let a rule apply everywhere.
+        # If unknown keys were ignored, a mistyped `not_near` would let a rule apply everywhere.
         for unknown in values.keys() - known:
             near = get_close_matches(unknown, known, 1)
             raise DictionaryError(
@@ -150,9 +150,9 @@ class Table:
             )
 
     def take(self, at: str, kind: type[T], named: str, default: T) -> T:
-        """Return a value of a kind, `named` in words. Raises DictionaryError."""
+        """Return a value of type `kind`, which messages call `named`. Raises DictionaryError."""
         value = self.values.get(at, default)
-        # Not isinstance: to Python true is a whole number.
+        # Not isinstance: in Python a bool is an int.
         if type(value) is not kind:
             raise DictionaryError(
                 "dictionary-wrong-type",
@@ -162,11 +162,11 @@ class Table:
         return value
 
     def text(self, at: str) -> str:
-        """Return a text with single spaces, "" if there is none. Raises DictionaryError."""
+        """Return a text with single spaces, "" if it is missing. Raises DictionaryError."""
         return " ".join(self.take(at, str, "a text in quotes", "").split())
 
     def texts(self, at: str) -> tuple[str, ...]:
-        """Return the texts of a key that has one or a list of them. Raises DictionaryError."""
+        """Return the texts of a key that holds one text or a list. Raises DictionaryError."""
         value = self.values.get(at, [])
         values = value if type(value) is list else [value]
         for each in values:
@@ -186,7 +186,7 @@ class Table:
                 raise DictionaryError("dictionary-missing-key", missing, f"Add {at} = ...")
 
     def within_words(self) -> int:
-        """Return how near context words must be, 1 or more. Raises DictionaryError."""
+        """Return the largest distance of context words, 1 or more. Raises DictionaryError."""
         within_words = self.take("within_words", int, "a whole number", 8)
         if within_words < 1:
             wrong = f"{self.where}: 'within_words' is {within_words}."
@@ -197,14 +197,14 @@ class Table:
 def lists_of(top: Table, name: str) -> dict[str, frozenset[str]]:
     """Return the word lists of a file, by name. Raises DictionaryError."""
     table = top.take("lists", dict, "a table", {})
-    # Any key is known: people name their lists.
+    # Any key is allowed: users name their lists.
     lists = Table(table, set(table), f"{name}, [lists]")
-    # {}: a list names no other, so that none can name itself.
+    # {}: a list cannot refer to a list, so there is no recursion.
     return {at: context(lists, at, {}) for at in table}
 
 
 def tables_of(top: Table, kind: str, keys: Collection[str], name: str) -> Iterator[Table]:
-    """Yield the tables `[[kind]]` of a file, each with its place. Raises DictionaryError."""
+    """Yield the tables `[[kind]]` of a file, each with its position. Raises DictionaryError."""
     for number, values in enumerate(top.take(kind, list, f"[[{kind}]] entries", []), 1):
         where = f"{name}, {kind} {number}"
         if not isinstance(values, dict):
@@ -247,7 +247,7 @@ def _rule(table: Table, lists: Mapping[str, frozenset[str]], name: str) -> Rule:
 
 
 def context(table: Table, at: str, lists: Mapping[str, frozenset[str]]) -> frozenset[str]:
-    """Return context words as they are compared, with the lists they name put in.
+    """Return normalized context words, with the words of named lists included.
 
     Raises DictionaryError.
     """
@@ -262,7 +262,7 @@ def context(table: Table, at: str, lists: Mapping[str, frozenset[str]]) -> froze
                 )
             words |= lists[word[1:]]
         elif word == ANY_NUMBER or WORD.fullmatch(word):
-            # The key of "#" is empty: it has no letter.
+            # The key of "#" is empty, because it has no letter.
             words.add(key(word) or word)
         else:
             raise DictionaryError(

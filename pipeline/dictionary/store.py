@@ -1,8 +1,8 @@
 """The dictionary in force: the shipped rules and the church's own, reloaded when a file changes.
 
-It holds the glossaries of translations as well.
+It also holds the translation glossaries.
 
-Operators' rules are appended to the church's own file; the rest of that file is never touched.
+Operators' rules are appended to the church's own file; the rest of that file never changes.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from pipeline.dictionary.near_names import NearNames, names_of, unsure_words
 from pipeline.dictionary.rules import Rule, free_id, key, parse_rules, rule_text
 
 OWN = "dictionary.toml"
-"""The church's own rules in session.directory, where the settings name no other file."""
+"""The church's own rules in session.directory, if the settings name no other file."""
 
 _MOST_BYTES = 1_000_000
-"""Eight times the largest that ships. A reload of more would take seconds."""
+"""Eight times the largest shipped file. Reloading a larger one would take seconds."""
 
 _HELD = "this service"
-"""Source of a rule that no file has."""
+"""Source of a rule that is in no file."""
 _HOTWORDS = 40
-"""Most hotwords: they take room in the recognizer's prompt, and time."""
+"""Most hotwords: they take time and space in the recognizer's prompt."""
 
 
 class Dictionary:
@@ -42,7 +42,7 @@ class Dictionary:
         self._files: list[Path] = []
         self._enabled = settings.dictionary.enabled
         self._lang = settings.translate.source
-        # Now: amid a service no more files may be to be had.
+        # Now: during a service no file descriptor may be left.
         self._common = common_words(self._lang)
         self._named = settings.dictionary.file != ""
         self.own = Path(settings.dictionary.file or Path(settings.session.directory) / OWN)
@@ -69,7 +69,7 @@ class Dictionary:
             for lang in settings.translate.spoken
         }
         self.glossaries = stores.pop(self._lang)
-        """How church words are said in other languages."""
+        """Translations of church words into the target languages."""
         self._other_glossaries = stores
         self.load()
 
@@ -80,9 +80,9 @@ class Dictionary:
 
     @lexicon.setter
     def lexicon(self, lexicon: Lexicon) -> None:
-        # One assignment: another thread has the old rules or the new ones, and never half of both.
+        # One assignment: another thread sees the old rules or the new ones, never a mix.
         self._lexicon = lexicon
-        # Rules of the church's own correct what is said in any language.
+        # The church's own rules apply to every spoken language.
         first = str(bundled("dictionary", f"{self._lang}.toml"))
         own = [rule for rule in lexicon.rules if rule.source != first]
         self._lexicons = {
@@ -92,7 +92,7 @@ class Dictionary:
 
     @property
     def names(self) -> NearNames | None:
-        """Names of this service's notes; another thread may read it."""
+        """Names from this service's notes; another thread may read it."""
         return self._names
 
     @names.setter
@@ -101,19 +101,19 @@ class Dictionary:
         self._tell_names()
 
     def _tell_names(self) -> None:
-        """Tell what translations are compared with the names of notes and of the church's rules."""
+        """Pass the names of the notes and of the church's rules to all glossaries."""
         rules = (rule for rule in self.lexicon.rules if rule.source in {str(self.own), _HELD})
         own = {rule.write.lower() for rule in rules if rule.write.istitle()}
-        # A person's name may be a common word in any language that is spoken.
+        # A person's name may be a common word in any spoken language.
         for each in (self.glossaries, *self._other_glossaries.values()):
             each.names = own | set(self._names.names if self._names else ())
 
     def glossaries_of(self, lang: str) -> GlossaryStore:
-        """Return how church words of a spoken language are said in others."""
+        """Return the translations of church words from a spoken language."""
         return self._other_glossaries.get(lang, self.glossaries)
 
     def lexicon_of(self, lang: str) -> Lexicon:
-        """Return the rules in force for what is said in a language."""
+        """Return the rules in force for a spoken language."""
         return self._lexicons.get(lang, self.lexicon)
 
     @property
@@ -122,17 +122,17 @@ class Dictionary:
         return self._enabled
 
     def lexicon_for(self, text: str, words: Sequence[Word] = (), lang: str = "") -> Lexicon:
-        """Return the rules in force, and those that write the names that were nearly heard in it.
+        """Return the rules in force, plus rules that write names that were nearly heard in `text`.
 
-        Names of the notes, and, where the recognizer was unsure of `words`, those of the rules.
-        `lang` is the language of the text, without it the first that is spoken.
+        These are names from the notes and, if the recognizer was unsure of `words`, from the rules.
+        `lang` is the language of the text; without it, the first spoken one.
         """
-        # What is an everyday word is known of the first language.
+        # Everyday words are known only for the first language.
         if not self._enabled or lang in self._also_spoken:
             return self.lexicon_of(lang)
         unsure = unsure_words(text, words)
         lexicon = self.lexicon
-        # Notes first, since `also` keeps a phrase that is there: they are about this service.
+        # Notes first: `also` keeps a phrase that exists, and the notes are about this service.
         if self.names and (near := self.names.found(text, unsure, self._common)):
             lexicon = lexicon.also(near, "notes")
         for names in names_of(lexicon.rules, self._common, str(self.own)) if unsure else ():
@@ -142,16 +142,16 @@ class Dictionary:
 
     @property
     def hotwords(self) -> str:
-        """The rare words that the recognizer should listen for, with commas between them."""
+        """The rare words that the recognizer should expect, separated by commas."""
         return self.lexicon.hotwords(_HOTWORDS)
 
     def take(self, other: Dictionary) -> None:
-        """Replace files and rules by those of another dictionary, loaded for a reload."""
+        """Replace files and rules by those of another dictionary, which a reload has loaded."""
         self._files, self._stamps, self.own = other._files, other._stamps, other.own
         self._enabled, self._named = other._enabled, other._named
         self._lang, self._common = other._lang, other._common
         self._of_others = other._of_others
-        # Put in force once: other threads must not see it without what is held, even for a moment.
+        # Set only once: other threads must never see the lexicon without the held rules.
         held = self._held if self._enabled else ()
         self.lexicon = compile_lexicon([*other.lexicon.rules, *held]) if held else other.lexicon
         self.glossaries.take(other.glossaries)
@@ -160,8 +160,8 @@ class Dictionary:
 
     def load(self) -> None:
         """Read and compile all files. Raises DictionaryError; then the old rules stay."""
-        stamps = self._modified()  # before reading: a change in between must be seen next time
-        # All is read before anything is put in place: a mistake leaves what is in force.
+        stamps = self._modified()  # before reading, to notice a change in between next time
+        # Everything is read before anything changes: after an error the old rules stay in force.
         lexicon = self._compiled({file: self._read(file) for file in self._files})
         stores = (self.glossaries, *self._other_glossaries.values())
         terms = [store.from_files() for store in stores]
@@ -180,7 +180,7 @@ class Dictionary:
         """Return whether a file has changed since it was loaded; true once for each change."""
         try:
             stamps = self._modified()
-        except DictionaryError:  # nothing is known of them: what is in force stays, until next time
+        except DictionaryError:  # the state of the files is unknown: check again next time
             return False
         changed = stamps != self._stamps
         self._stamps = stamps
@@ -188,14 +188,14 @@ class Dictionary:
 
     @property
     def held(self) -> tuple[Rule, ...]:
-        """Rules of this service only, oldest first. They win over those of all files."""
+        """Rules of this service only, oldest first. They override all files."""
         return self._held
 
     def hold(self, heard: str, write: str) -> Rule:
-        """Put a rule in force for this service; no file has it. Raises DictionaryError."""
-        # It raises before anything is changed.
+        """Put a rule in force for this service, in no file. Raises DictionaryError."""
+        # This raises before anything changes.
         rule = self.rule_to_hold(heard, write)
-        # The last of equal rules wins, so what operators hold goes before all files.
+        # The last of equal rules wins, so held rules override all files.
         self.lexicon = compile_lexicon([*self.lexicon.rules, rule])
         self._held = (*self._held, rule)
         return rule
@@ -212,7 +212,7 @@ class Dictionary:
         return Rule(free_id(write, taken), (heard,), write, source=_HELD)
 
     def release(self, rule: Rule) -> None:
-        """Take a rule that was held out of force."""
+        """Remove a held rule."""
         self._held = tuple(each for each in self._held if each != rule)
         self.lexicon = compile_lexicon(each for each in self.lexicon.rules if each != rule)
 
@@ -224,7 +224,7 @@ class Dictionary:
         self._require_enabled()
         require_rare(heard, self._lang)
         content = self._read(self.own)
-        # A church that edits it with Notepad gets its file back with its own line ends.
+        # A file that was edited with Notepad keeps its own line ends.
         newline = "\r\n" if "\r\n" in content else "\n"
         taken = {rule.id for rule in parse_rules(content, str(self.own))}
         rule = Rule(free_id(write, taken), (heard,), write, source=str(self.own))
@@ -235,9 +235,9 @@ class Dictionary:
         return rule, text
 
     def remove(self, text: str) -> None:
-        """Take what `add` has appended out of the file and out of force. Raises DictionaryError."""
+        """Remove a rule that `add` has appended from the file. Raises DictionaryError."""
         content = self._read(self.own)
-        # Somebody has edited it since: better to refuse than to take out what another wrote.
+        # Somebody has edited the file since: refuse, rather than remove another person's text.
         if content.count(text) != 1:
             message = f"{self.own} has been changed: the rule is not as it was added."
             raise DictionaryError("dictionary-rule-gone", message, "Remove it in the file.")
@@ -250,11 +250,11 @@ class Dictionary:
             raise DictionaryError("dictionary-off", message, fix)
 
     def _write(self, content: str) -> None:
-        """Compile a new content of the church's own file, then write it. Raises DictionaryError."""
+        """Compile new content of the church's own file, then write it. Raises DictionaryError."""
         texts = {file: self._read(file) for file in self._files} | {self.own: content}
         lexicon = self._compiled(texts)
         _put_in_place(self.own, content)
-        # Looked at after writing, so that this change is not taken for somebody else's.
+        # Stamps are read after writing, so that this change does not look like another person's.
         self._stamps, self.lexicon = self._modified(), lexicon
 
     def _compiled(self, texts: dict[Path, str]) -> Lexicon:
@@ -262,7 +262,7 @@ class Dictionary:
         return compile_lexicon([*rules, *self._held])
 
     def _read(self, file: Path) -> str:
-        """Return a file's text, line ends as they are. Raises DictionaryError."""
+        """Return a file's text with its own line ends. Raises DictionaryError."""
         try:
             content = read_at_most(file, _MOST_BYTES)
             if content is None:
@@ -285,14 +285,14 @@ class Dictionary:
 
 
 def _put_in_place(file: Path, content: str) -> None:
-    """Write a file of the church's in one piece. Raises DictionaryError."""
-    path = file.resolve()  # so that a link stays one
+    """Write one of the church's files atomically. Raises DictionaryError."""
+    path = file.resolve()  # so that a symlink stays a symlink
     mode = path.stat().st_mode if path.exists() else None
     fix = f"Let the program's user write in {path.parent}, or set dictionary.file."
     with writing(file, DictionaryError, "dictionary-unwritable", fix):
         path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path, content.encode())
-        # Another file is in its place now, with the mode of a new one.
+        # The file was replaced by a new one, so its mode must be restored.
         if mode is not None:
             path.chmod(mode)
 
@@ -306,7 +306,7 @@ def _unreadable(file: Path, error: Exception) -> DictionaryError:
 
 
 def _modified_s(file: Path) -> float:
-    """Return when a file was changed, 0.0 if it cannot be looked at: reading it will say why."""
+    """Return when a file was changed; 0.0 if that fails, as reading it will report why."""
     try:
         return file.stat().st_mtime
     except OSError:
@@ -315,7 +315,7 @@ def _modified_s(file: Path) -> float:
 
 @lru_cache(maxsize=4)
 def common_words(lang: str) -> frozenset[str]:
-    """Return the words of `dictionary/common/LANG.txt`, none where there is no such file."""
+    """Return the words of `dictionary/common/LANG.txt`, none if there is no such file."""
     file = bundled("dictionary", "common", f"{lang}.txt")
     if not file.is_file():
         return frozenset()
@@ -324,7 +324,7 @@ def common_words(lang: str) -> frozenset[str]:
 
 
 def require_rare(heard: str, lang: str) -> None:
-    """Raise DictionaryError where a rule would hear an everyday word and nothing else."""
+    """Raise DictionaryError if a rule's phrase is only an everyday word."""
     if key(heard) in common_words(lang):
         raise DictionaryError(
             "dictionary-common-word",

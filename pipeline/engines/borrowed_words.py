@@ -1,8 +1,8 @@
-"""Nouns that the starter's final translator does not know, written in its target language. Pure.
+"""Put nouns that the starter's final translator does not know into its target language. Pure.
 
-It copies them: "I saw el ataúd" becomes "Vi el ataúd", where "coffin" became a chest or wax (Song
-et al., Code-Switching for Enhancing NMT with Pre-Specified Translation, 2019). languages/words has
-the nouns, with how they were chosen.
+The translator copies them: "I saw el ataúd" becomes "Vi el ataúd", but "coffin" became a chest or
+wax (Song et al., Code-Switching for Enhancing NMT with Pre-Specified Translation, 2019).
+languages/words holds the nouns and how they were chosen.
 """
 
 from __future__ import annotations
@@ -29,27 +29,27 @@ _FORMS: Mapping[str, Mapping[str, str]] = {
         "their": "leur leur leurs leurs", "its": "son sa ses ses", "our": "notre notre nos nos",
     },
 }  # fmt: skip
-"""Of each English determiner: masculine, feminine, and both plurals."""
+"""For each English determiner: masculine, feminine, and both plurals."""
 # "Ma" and "sa" become masculine before a vowel: "mon église".
 _BEFORE_VOWEL = {"le": "l'", "la": "l'", "ma": "mon ", "sa": "son "}
 _MANY = 2
 _HIDDEN = re.compile(r"(?:acta|ama|arca|arpa|asta|hacha|hada|alma|alga|agua|águila)\b")
-"""Feminine Spanish nouns whose singular has el: "las águilas"."""
+"""Feminine Spanish nouns that take "el" in the singular: "las águilas"."""
 _BOTH_IN_PLURAL = re.compile(
     r"(arrière-)?(beau|belle|petite?|grand|cerf|sage|rouge|porc|rond|premier|chou|pont|carte|pot|"
     r"pied|nid|chef|arc|raz|mont|maître)-(.+)"
 )
-"""French compounds whose first word has a plural too: "petits-enfants"."""
-# Nouns that begin a sentence without a determiner: "Kindness wins".
+"""French compounds whose first word also takes the plural: "petits-enfants"."""
+# Nouns that may begin a sentence without a determiner: "Kindness wins".
 _ABSTRACT = re.compile(r"(?:tion|ness|ity|ment|ship|hood|ism|[ae]nce|cy)$")
 _VERB_FOLLOWS = re.compile(
     r"\b(?:to|not|n.t|will|would|can|could|shall|should|may|might|must|do|does|did|let's|please|never|"
     r"always|just|I|you|we|they|he|she|it|who|that)\s+$",
     re.IGNORECASE,
 )
-"""A word without determiner behind one of these may be a verb: "to plunder", "we treasure"."""
+"""After one of these a word without a determiner may be a verb: "to plunder", "we treasure"."""
 _BEGINS = re.compile(r"(?:^|[a-z]{3,}[.!?]['\"’”)]*\s+)$")
-"""A capital behind it is that of a sentence; elsewhere it is a name's."""
+"""A capital after this begins a sentence; elsewhere it marks a name."""
 _WORD = re.compile(r"\s(\w+)")
 _ARTICLE = re.compile(
     r"(?P<article>(?:el|la|los|las|le|les)(?=\s)|l')\s*(?P<noun>.+?)(?P<gender> [mf])?$"
@@ -62,32 +62,32 @@ class _Noun:
 
     text: str
     form: int
-    """0 masculine, 1 feminine; from `_MANY` on in the plural."""
+    """0 masculine, 1 feminine; plus `_MANY` in the plural."""
     needs_determiner: bool
-    """The English word may also be a verb, or something else."""
+    """Whether the English word may also be a verb, or something else."""
     elides: bool
-    """Whether French says l' before it."""
+    """Whether French uses l' before it."""
 
 
 def borrowed(text: str, source: str, target: str) -> str:
-    """Return a text in which the nouns of languages/words stand in the target language."""
+    """Return a text with the nouns of languages/words replaced by the target language's."""
     return _borrow(text, source, target)[0]
 
 
 def keeps_borrowed(said: str, first: str, other: str, langs: tuple[str, str]) -> bool:
-    """Whether another translation of `said` has all borrowed nouns that the first one has.
+    """Whether another translation of `said` has all borrowed nouns of the first one.
 
-    The draft translator was not given them, and takes a word that it does not know for unlikely.
+    The draft translator did not get these nouns, and rates words that it does not know as unlikely.
     """
     nouns = (each.lower() for each in _borrow(said, *langs)[1])
     first, other = first.lower(), other.lower()
     return all(noun in other for noun in nouns if noun in first)
 
 
-# Asked of one text for the prompt, and again for each of several answers to it.
+# Called with one text for the prompt, and again for each of several answers to it.
 @lru_cache(maxsize=4)
 def _borrow(text: str, source: str, target: str) -> tuple[str, tuple[str, ...]]:
-    """Return the text, and the nouns that were put into it."""
+    """Return the text, and the nouns that were inserted."""
     nouns, pattern = _nouns(source, target)
     put: list[str] = []
     if pattern is None:
@@ -96,15 +96,15 @@ def _borrow(text: str, source: str, target: str) -> tuple[str, tuple[str, ...]]:
 
     def said(match: re.Match[str]) -> str:
         word, before = match["noun"], (match["determiner"] or "").lower()
-        # As it is written: a capital within a sentence makes it a name, which is not listed.
+        # Case-sensitive: a capital inside a sentence marks a name, which is not listed.
         noun = nouns.get(word)
         if noun is None and not before and _BEGINS.search(text[: match.start()]):
             noun = nouns.get(word[0].lower() + word[1:])
-            # "Olive brought plums": a single thing has a determiner, so this is a name.
+            # "Olive brought plums": a singular noun needs a determiner, so this is a name.
             if noun and noun.form < _MANY and not _ABSTRACT.search(word):
                 return match[0]
         behind = _WORD.match(text, match.end())
-        # "Coffin maker": the first noun only says which kind of maker, and stays English.
+        # "Coffin maker": the first noun only modifies the second one, and stays English.
         if behind and behind[1] in heads:
             return match[0]
         if noun is None or (
@@ -126,7 +126,7 @@ def _with(determiner: str, noun: _Noun) -> str:
     return elided + noun.text if elided else f"{determiner} {noun.text}"
 
 
-# Kept as long as the process lives: the files come with the program and do not change.
+# Cached for the life of the process: the shipped files do not change.
 @cache
 def _nouns(source: str, target: str) -> tuple[Mapping[str, _Noun], re.Pattern[str] | None]:
     file = bundled("languages", "words", f"{source}-{target}.toml")
@@ -136,17 +136,17 @@ def _nouns(source: str, target: str) -> tuple[Mapping[str, _Noun], re.Pattern[st
     nouns = {
         word: noun for said, written in lines.items() for word, noun in _read(said, written, target)
     }
-    # The longest first: of several alternatives a regular expression takes the first that fits.
+    # The longest first: a regular expression takes the first alternative that matches.
     words = "|".join(re.escape(word) for word in sorted(nouns, key=len, reverse=True))
     determiners = "|".join(_FORMS[target])
-    # No part of a compound with a hyphen, and nothing with a number behind it.
+    # Not a part of a hyphenated compound, and not before a number.
     found = rf"(?<![\w'’-])(?:(?P<determiner>{determiners})\s+)?(?P<noun>{words})(?![\w-]|\s\d)"
     return nouns, re.compile(found, re.IGNORECASE)
 
 
 @cache
 def _heads(source: str) -> frozenset[str]:
-    """Return the nouns before which another one says what kind of thing they are."""
+    """Return the nouns that another noun before them may modify."""
     file = bundled("languages", "words", f"{source}.txt")
     lines = file.read_text("utf-8").splitlines() if file.is_file() else []
     return frozenset(word for line in lines if not line.startswith("#") for word in line.split())
@@ -163,14 +163,14 @@ def _read(said: str, written: str, target: str) -> Iterator[tuple[str, _Noun]]:
     is_many = article in ("los", "las", "les")
     elides = article == "l'"
     yield one, _Noun(noun, is_feminine + _MANY * is_many, needs, elides)
-    # Only now: in the singular such a noun has masculine forms before it.
+    # Only now: in the singular such a noun takes masculine determiners.
     is_feminine |= article == "el" and _HIDDEN.match(noun) is not None
     if not is_many and (others := _plural(noun, target)):
         yield many or with_s(one), _Noun(others, _MANY + is_feminine, needs, elides)
 
 
 def _plural(noun: str, target: str) -> str:
-    """Return the plural; of "silla de ruedas" the first word has it, "piedra angular" has none."""
+    """Return the plural: of "silla de ruedas" on the first word, of "piedra angular" none."""
     first, _, rest = noun.partition(" ")
     if rest and not rest.startswith(("de ", "d'", "à ")):
         return ""

@@ -1,6 +1,6 @@
-"""Prompts for models that translate, rendered by our own code. Pure.
+"""Prompts for translation models, rendered by our own code. Pure functions.
 
-Chat templates inside model files are not used: runtimes have silently fallen back to another one.
+Chat templates of model files are not used: runtimes have silently fallen back to other templates.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from pipeline.engines.specification import setting
 Style = Literal["translategemma", "starter", "examples"]
 
 END_OF_TURN = "<end_of_turn>"
-"""What the model says at the end of its answer."""
-# Look-alikes: people read quotation marks, and a tokenizer finds no control token.
+"""The control token at the end of the model's answer."""
+# Look-alikes: people read quotation marks, but a tokenizer finds no control token.
 _BRACKETS = str.maketrans("<>", "‹›")
 
 _TRANSLATEGEMMA = (
@@ -39,9 +39,9 @@ _TAUGHT = {"Haitian Creole": "Haitian", "Khmer": "Central Khmer"}
 class Prompt:
     """A prompt in its parts, without the beginning-of-sequence token.
 
-    `head` and `tail` hold control tokens; `text` is what somebody said and must be tokenized
-    without them, so that nobody can speak one. The answer begins with `lead` and ends with `end`,
-    a control token or a line break.
+    `head` and `tail` contain control tokens; `text` is spoken text and must be tokenized without
+    them, so that nobody can speak one. The answer begins with `lead` and ends with `end`, a
+    control token or a line break.
     """
 
     head: str
@@ -56,32 +56,32 @@ def render(
 ) -> Prompt:
     """Return the prompt that asks for `text` in the language `target`.
 
-    `borrows`: a starter gets nouns that it may not know in the target language. `source` and
-    `target` are codes such as `en`. Raises ConfigError for one without a name here, or without
-    examples in the style that needs them; `section` is that of the style's setting.
+    With `borrows`, nouns that a starter may not know are put into its text in the target language.
+    `source` and `target` are codes such as `en`. Raises ConfigError for an unknown code, or for one
+    without examples in the style that needs them; `section` is that of the style's setting.
     """
     names = {"source": language(source), "target": language(target)}
     if style == "examples":
         return _by_examples(text, source, target, section)
     if style == "starter":
         head = "<start_of_turn>user\n"
-        # Before the language is named in front: only what was said may be replaced.
+        # Before the language name is prepended: only spoken words may be replaced.
         text = borrowed(text.strip(), source, target) if borrows else text.strip()
         text = starter_text(text, target)
     else:
         taught = {side: _TAUGHT.get(name, name) for side, name in names.items()}
         head = _TRANSLATEGEMMA.format(**taught, source_code=source, target_code=target)
-    # The text apart from the control tokens around it: it is tokenized as mere letters.
+    # The text is separate from the control tokens around it: it is tokenized as plain text.
     return Prompt(head, text.strip(), f"{END_OF_TURN}\n<start_of_turn>model\n")
 
 
 def starter_text(text: str, target: str) -> str:
-    """Return what the starter is asked; Spanish, its first language, is not named."""
+    """Return the starter's input; it does not name Spanish, the starter's first language."""
     return text if target == "es" else f"{language(target)}: {text}"
 
 
 def _by_examples(text: str, source: str, target: str, section: str) -> Prompt:
-    """Return translations with the text as the last, whose translation is still to come."""
+    """Return a few-shot prompt: example translations, then the text without its translation."""
     for code in (source, target):
         if not languages.language(code).examples:
             key = setting(section, "prompt")
@@ -92,16 +92,16 @@ def _by_examples(text: str, source: str, target: str, section: str) -> Prompt:
             )
     examples = (languages.language(code).examples for code in (source, target))
     # Without the languages' names: with them Gemma 3 270M copies numbers and whole sentences.
-    # In the same order in each language: a list that lacks a sentence would pair the wrong ones.
+    # Examples have the same order in each language: a missing sentence would pair the wrong ones.
     shown = "".join(f"{one}\n→ {other}\n\n" for one, other in zip(*examples, strict=True))
     return Prompt(shown, " ".join(text.split()), "\n→", lead=" ", end="\n")
 
 
 def harmless(text: str) -> str:
-    """Return a text in which nobody can have spoken a control token, such as <end_of_turn>.
+    """Return a text without any control token, such as <end_of_turn>.
 
-    For runtimes that take one for such wherever it stands: a server, which tokenizes prompt and
-    text in one; the tokenizers of Hugging Face.
+    For runtimes that recognize control tokens everywhere: a server, which tokenizes prompt and
+    text together; the tokenizers of Hugging Face.
     """
     return text.translate(_BRACKETS)
 
@@ -119,16 +119,16 @@ def language(code: str) -> str:
 
 
 def copies(model: Path) -> bool:
-    """Whether a starter copies nouns of its target language: the tiny one garbles them."""
+    """Whether a starter copies nouns of its target language; the tiny one garbles them."""
     return not _ships(model, "tiny")
 
 
 def style_for(model: str | Path) -> Style:
-    """Return the style that fits a model: those that ship have their own."""
+    """Return the prompt style for a model: shipped models have their own."""
     ships = any(_ships(model, name) for name in SHIPPED_MODELS)
     return "starter" if ships else "translategemma"
 
 
 def _ships(model: str | Path, name: str) -> bool:
-    # By its name or by its place: the settings may give either.
+    # By name or by path: the settings may give either.
     return str(model) == name or bundled("models", name) in Path(model).absolute().parents

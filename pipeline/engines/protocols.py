@@ -1,7 +1,7 @@
 """Protocols of the engines: speech to text, text to text in another language, text to speech.
 
-A file here imports one heavy library, inside `load` (or `open`), so that importing this package
-costs nothing. An engine belongs to one thread; nothing here is safe to share.
+Each engine's file imports one heavy library, inside `load` (or `open`), so that importing this
+package is cheap. An engine belongs to one thread; none is thread-safe.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pipeline.core.types import Pcm, Recognition, Translation
 
 
 def never() -> bool:
-    """Return False: what `is_cancelled` of an engine is until somebody sets it."""
+    """Return False: the default of an engine's `is_cancelled`."""
     return False
 
 
@@ -26,11 +26,10 @@ class Recognizer(Protocol):
     """Speech to text."""
 
     hotwords: str
-    """Words to listen for, with commas between them; may change between calls."""
+    """Words to listen for, separated by commas; may change between calls."""
 
     is_cancelled: Callable[[], bool]
-    """Asked between two steps: where it says so `recognize` gives up with an
-    EngineCancelledError."""
+    """Called between two steps: if it returns True, `recognize` raises EngineCancelledError."""
 
     @property
     def name(self) -> str:
@@ -38,7 +37,7 @@ class Recognizer(Protocol):
 
     @property
     def degraded_reason(self) -> str:
-        """Why the engine is degraded, "" when it is not."""
+        """Why the engine is degraded, "" if it is not."""
 
     def load(self) -> None:
         """Load the model and warm it up. Raises ModelError."""
@@ -46,18 +45,18 @@ class Recognizer(Protocol):
     def recognize(self, pcm: Pcm, *, final: bool, prefix: Sequence[int] = ()) -> Recognition:
         """Return the text of `pcm`, shape (n,). Raises EngineError.
 
-        A partial is made to begin with the tokens whose ids are `prefix`, those that an earlier
-        partial's recognition had and that are committed.
+        A partial is forced to begin with the tokens whose ids are `prefix`: the committed prefix
+        of an earlier partial.
         """
 
 
-# Checked with isinstance: a recognizer of one language need not have the attribute.
+# Checked with isinstance: a recognizer of one language may lack the attribute.
 @runtime_checkable
 class MultilingualRecognizer(Protocol):
-    """A recognizer that can be told which of several languages to hear."""
+    """A recognizer of several languages, of which one can be selected."""
 
     lang: str
-    """May change between calls; "" is the first."""
+    """The language to recognize; may change between calls; "" is the first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,37 +69,37 @@ class SentencePair:
 
 @dataclass(frozen=True, slots=True)
 class TranslationRequest:
-    """What is asked of a translation beside its text; an engine leaves out what it cannot do."""
+    """The options of a translation; an engine ignores those that it does not support."""
 
     on_text: Callable[[str], None] | None = None
-    """Gets the text so far as it grows."""
+    """Gets the growing text."""
     draft: str = ""
-    """A quicker translator's text."""
+    """A faster translator's text."""
     standing: Standing | None = None
     """The committed part of the caption on screen; how much of it is kept depends on the
     translator's bias."""
     wanted: tuple[WantedTerm, ...] = ()
-    """Church words of the text; their renderings are put in where they are missing and fit."""
+    """Church words of the text; missing translations of them are inserted where they fit."""
     rivals: tuple[str, ...] | None = None
-    """Translations by others: several are looked at and returned as `alternatives`, these among
-    them. None: one translation is enough."""
+    """Translations by other engines. If set, several translations, these included, are judged and
+    returned as `alternatives`. None: one translation is enough."""
     previous: SentencePair | None = None
-    """What was said right before: it decides what "it" and "so do I" mean."""
+    """The sentence right before: it decides what "it" and "so do I" mean."""
 
 
 PLAIN = TranslationRequest()
-"""Nothing beside the text."""
+"""No options."""
 
 
 class Translator(Protocol):
     """Text to text in another language."""
 
     deadline_s: float
-    """Seconds after which `translate` gives up, unless always quick; may change between calls."""
+    """Seconds after which `translate` gives up, unless always fast; may change between calls."""
 
     is_cancelled: Callable[[], bool]
-    """Asked between two tokens, unless it is always quick: where it says so `translate` gives up
-    with an EngineCancelledError."""
+    """Called between two tokens, unless the engine is always fast: if it returns True, `translate`
+    raises EngineCancelledError."""
 
     @property
     def name(self) -> str:
@@ -108,7 +107,7 @@ class Translator(Protocol):
 
     @property
     def degraded_reason(self) -> str:
-        """Why the engine is degraded, such as a GPU that could not be used; "" when it is not."""
+        """Why the engine is degraded, such as an unusable GPU; "" if it is not."""
 
     def load(self) -> None:
         """Load the model and warm it up. Raises ModelError."""
@@ -128,37 +127,37 @@ class Speaker(Protocol):
         """Load the model and warm it up. Raises ModelError."""
 
     def speak(self, text: str, lang: str, rate: float) -> Pcm:
-        """Return `text` as speech at 24 kHz, shape (n,); empty where nothing can be said.
+        """Return `text` as speech at 24 kHz, shape (n,); empty if nothing can be spoken.
 
         `rate` 1.25 is a quarter faster. Raises EngineError.
         """
 
 
-# Checked with isinstance: what stands in for a server may be a translator that cannot judge.
+# Checked with isinstance: the fallback of a server may be a translator that cannot score.
 @runtime_checkable
 class Scorer(Protocol):
-    """A quick translator that can judge translations; any thread may ask."""
+    """A quick translator that can score translations; any thread may call it."""
 
     def score(
         self, text: str, targets: Sequence[str], previous: SentencePair | None = None
     ) -> list[tuple[float, float]]:
         """Return how likely each of `targets` is as a translation of `text`, said after `previous`.
 
-        The mean log-probability of its tokens, and that of the least likely one. Raises
-        EngineError.
+        Each result is the mean log-probability of the tokens, and that of the least likely token.
+        Raises EngineError.
         """
 
 
 def until_deadline(engine: Translator) -> Callable[[], None]:
-    """Return what raises EngineError once the engine's time, from now on, is over (`final-late`)
-    and EngineCancelledError once it is cancelled.
+    """Return a check that raises EngineError (`final-late`) once the engine's deadline, counted
+    from now, is over, and EngineCancelledError once the engine is cancelled.
     """
-    # Taken once: it may change between calls, and not within one.
+    # Read once: the deadline may change between calls, but not within one.
     allowed_s = engine.deadline_s
     until_s = time.monotonic() + allowed_s
 
     def check() -> None:
-        # First: of a text that nobody wants it does not matter that it is late.
+        # First: for an unwanted text, lateness does not matter.
         if engine.is_cancelled():
             raise EngineCancelledError("engine-cancelled", "The translation is not wanted.")
         if time.monotonic() > until_s:

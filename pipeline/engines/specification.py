@@ -1,4 +1,4 @@
-"""An engine described by plain values and made from them in any process; what it is for."""
+"""Descriptions of engines as plain values, from which any process can make them; their parts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ RECOGNIZERS: frozenset[Kind] = frozenset({"whisper", "moonshine"})
 
 GPU_SHARES: Mapping[Kind, tuple[float, ...]] = {
     "whisper": (1.0, 0.0),
-    # A single share: what runs on the CPU, or on a server, has no GPU to give up.
+    # A single share: an engine on the CPU or on a server has no GPU to give up.
     "moonshine": (1.0,),
     "marian": (1.0,),
     "gemma": (1.0, 0.5, 0.0),
@@ -36,7 +36,7 @@ _CLASSES: Mapping[Kind, tuple[str, str]] = {
     "kokoro": ("speech.kokoro", "Kokoro"),
     "espeak": ("speech.espeak", "Espeak"),
 }
-"""Module and class of each kind, by name: a process for one engine imports that one only."""
+"""Module and class of each kind, by name, so that a process imports only its own engine."""
 
 
 def setting(section: str, key: str) -> str:
@@ -50,16 +50,16 @@ class EngineSpec:
 
     kind: Kind
     name: str
-    """As records name it."""
+    """The name in records."""
     model: Path
-    """Its files; of one on a server that server's name for it."""
+    """The model's files, or the server's name for a model on a server."""
     arguments: Mapping[str, Any]
     section: str = ""
-    """The table of the settings that asks for it, such as "translate.compare", for messages."""
+    """The table of the settings that requests it, such as "translate.compare", for messages."""
 
     @property
     def is_elsewhere(self) -> bool:
-        """Whether the model is on a server, so that there are no files of it here."""
+        """Whether the model is on a server, without local files."""
         return self.kind == "openai"
 
     @property
@@ -70,11 +70,11 @@ class EngineSpec:
         return bool(self.arguments.get("device", "cpu") != "cpu")
 
     def is_like(self, other: EngineSpec) -> bool:
-        """Whether one process can do for both: each text comes with its language and deadline.
+        """Whether one process can serve both; False for servers.
 
-        Not of servers, which answer several requests at a time: see `sharing.Turns`.
+        Servers answer several requests at a time: see `sharing.Turns`.
         """
-        # Both come with each request, so that they may differ.
+        # Each request brings its language and deadline, so these may differ.
         ours, theirs = (
             {**each.arguments, "target": "", "deadline_s": 0.0} for each in (self, other)
         )
@@ -87,7 +87,7 @@ class EngineSpec:
         if self.kind == "gemma":
             arguments["gpu_share"] = share
         elif share < 1 and self.wants_gpu:
-            # Whisper is on a GPU whole or not at all, and float16 is for GPUs only.
+            # Whisper runs on a GPU entirely or not at all, and float16 is for GPUs only.
             arguments |= {"device": "cpu", "compute_type": "int8"}
         return replace(self, arguments=arguments)
 
@@ -98,27 +98,27 @@ class EngineSpec:
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> EngineSpec:
-        """Return what `as_json` was made of."""
+        """Return the description from the values of `as_json`."""
         return cls(**{**values, "model": Path(values["model"])})
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What an engine is for, and what its absence means."""
+    """The role of an engine, and the effect of its absence."""
 
     key: str
-    """In log lines, and in the process's name."""
+    """The name in log lines and in the process's name."""
     name: str
     meanwhile: str
-    """What happens until it is back."""
+    """What happens until the engine is back."""
     waits: bool
     """Whether a call waits for the next process; else it raises EngineGoneError at once."""
     oom_score_adj: int
-    """The higher, the sooner the kernel takes it when memory is short. The daemon has 0."""
+    """The higher, the sooner the kernel kills it when memory is short. The daemon has 0."""
     niceness: int = 0
 
 
-# The better an engine can be done without, the sooner the kernel is to take it.
+# The less an engine is needed, the sooner the kernel should kill it.
 RECOGNIZER = Part(
     "stt", "the recognizer", "captions come late until it is back", waits=True, oom_score_adj=300
 )
@@ -163,10 +163,10 @@ def make(spec: EngineSpec) -> Recognizer | Translator | Speaker:
 def make_recognizer(spec: EngineSpec) -> Recognizer:
     """Return the engine of a recognizer's description, not yet loaded."""
     arguments = dict(spec.arguments)
-    # Not an argument of the engine: it describes what is asked before it.
+    # Not an argument of the engine: `server` describes the recognizer that is tried first.
     server = arguments.pop("server", None)
     made: Any = _class(*_CLASSES[spec.kind])(spec.model, section=spec.section, **arguments)
-    # All others ask with the whole utterance so far; a streaming engine takes what is new.
+    # Callers pass the whole utterance so far; a streaming engine takes only the new audio.
     if spec.kind == "moonshine":
         made = _class("streaming.incremental", "IncrementalRecognizer")(made)
     if server:
@@ -180,7 +180,7 @@ def make_translator(spec: EngineSpec) -> Translator:
     """Return the engine of a translator's description, not yet loaded."""
     arguments = dict(spec.arguments)
     local = arguments.pop("local", None)
-    # The model of a server is that server's name for it, and no file.
+    # A model on a server is given by the server's name for it, not by a file.
     model = str(spec.model) if spec.is_elsewhere else spec.model
     made: Any = _class(*_CLASSES[spec.kind])(model, section=spec.section, **arguments)
     if local:

@@ -31,7 +31,7 @@ def word_error_rate(sentences: Sequence[Sentence], heard: Iterable[Cue]) -> floa
     if not sentences:
         return None
     spoken = " ".join(sentence.source for sentence in sentences)
-    # As one text: an error of segmentation is not one of recognition.
+    # As one text: a segmentation error is not a recognition error.
     rate = word_errors.word_error_rate([(spoken, " ".join(cue.text for cue in heard))])
     return None if rate is None else round(rate, 4)
 
@@ -54,7 +54,7 @@ def chrf_and_bleu(
 
 
 def uncovered(sentences: Iterable[Sentence], heard: Sequence[Cue]) -> list[str]:
-    """Return the sentences of which less than half lies under a caption."""
+    """Return the sentences that captions cover by less than half."""
     return [
         sentence.source
         for sentence in sentences
@@ -67,32 +67,32 @@ def terms(sentences: Iterable[Sentence], captions: Sequence[Cue], side: Side) ->
     """Count the sentences' terms that are in the captions shown while they were spoken."""
     found = of = 0
     for sentence in sentences:
-        # Only near its sentence: a term that is said again later makes up for none that was lost.
+        # Only near its sentence: a later repetition does not replace a lost term.
         near = [cue.text for cue in captions if sentence.overlap_s(cue.start_s, cue.end_s) > 0]
         # With spaces on both sides, "sin" is not found in "single".
         text = f" {' '.join(words(' '.join(near)))} "
         for term in sentence.terms:
             of += 1
-            # Once a sentence: a caption that repeats a term has not understood it better.
+            # At most once per sentence: a caption that repeats a term is no better.
             found += f" {' '.join(words(term[SIDES.index(side)]))} " in text
     return Found(found, of)
 
 
 def _sections(sentences: Iterable[Sentence], read: Iterable[Cue]) -> tuple[list[str], list[str]]:
-    """Return each section's captions and its reference, both in one line."""
+    """Return each section's captions and its reference, each joined to one text."""
     starts: dict[tuple[int, str], float] = {}
     references: dict[tuple[int, str], list[str]] = {}
     for sentence in sentences:
-        # The lap belongs to it: in a loop the same section comes again and is captioned anew.
+        # With the lap: in a loop the same section is played and captioned again.
         section = (sentence.lap, sentence.section)
         starts.setdefault(section, sentence.start_s)
         references.setdefault(section, []).append(sentence.target)
-    # A section without captions stays, as an empty text: what was missed must cost something.
+    # A section without captions stays as an empty text, so that missed speech lowers the score.
     hypotheses: dict[tuple[int, str], list[str]] = {section: [] for section in references}
     for cue in read:
         middle_s = (cue.start_s + cue.end_s) / 2
-        # The last section that has begun by then: pauses belong to the one before them.
+        # The last section that has begun by then: a pause belongs to the section before it.
         begun = [section for section, start_s in starts.items() if start_s <= middle_s]
-        # Before the first section there is only noise, which then counts against that one.
+        # Captions before the first section come from noise and count against that section.
         hypotheses[begun[-1] if begun else next(iter(starts))].append(cue.text)
     return [" ".join(t) for t in hypotheses.values()], [" ".join(t) for t in references.values()]

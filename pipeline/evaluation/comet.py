@@ -1,7 +1,7 @@
-"""CometKiwi as the quality estimator, for use after the service: the extra `comet`.
+"""CometKiwi as the quality estimator after the service; needs the extra `comet`.
 
 Rei et al. 2022, "CometKiwi: IST-Unbabel 2022 Submission for the Quality Estimation Shared Task".
-It brings torch and a model of half a billion parameters, so it is never loaded live.
+It needs torch and a model of half a billion parameters, so it is never loaded live.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pipeline.core.errors import EngineError, ModelError
 from pipeline.core.resources import installing
 
 MODEL = "Unbabel/wmt22-cometkiwi-da"
-# Without a GPU more at a time need more memory and gain nothing.
+# Without a GPU, a larger batch needs more memory and is not faster.
 _BATCH = 8
 
 
@@ -42,7 +42,7 @@ class CometKiwi:
             if not path.endswith(".ckpt"):
                 path = comet.download_model(path)
             self._model = comet.load_from_checkpoint(path)
-        # Any error: torch, the hub and the checkpoint each raise kinds of their own.
+        # Any error: torch, the hub and the checkpoint each raise their own classes.
         except Exception as error:
             raise ModelError(
                 "comet-unusable",
@@ -61,8 +61,8 @@ class CometKiwi:
             made = self._model.predict(
                 samples, batch_size=_BATCH, gpus=0, num_workers=0, progress_bar=False
             )
-            # A regression may go a little beyond both ends.
+            # A regression may slightly exceed both ends.
             return [min(1.0, max(0.0, float(score))) for score in made["scores"]]
-        # As above: what torch raises here is of no class that could be named.
+        # As above: the classes that torch raises here cannot be listed.
         except Exception as error:
             raise EngineError("comet-failed", f"CometKiwi failed: {error}.") from error

@@ -1,7 +1,7 @@
-"""What a translation has to say and may not say, sentence by sentence, and whether it does. Pure.
+"""Check what a translation must say and must not say, sentence by sentence. Pure functions.
 
-A condition is met by the words of one of its alternatives, side by side: the comment at the top of
-scripts/bench/meaning/sentences.toml tells the form.
+A condition is met by the consecutive words of one of its alternatives. The comment at the top of
+scripts/bench/meaning/sentences.toml describes the format.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from pipeline.core.errors import UsageError, reading
 from pipeline.core.resources import bundled
 
 FILE = bundled("scripts", "bench", "meaning", "sentences.toml")
-"""The sentences that ship."""
+"""The shipped sentences."""
 
-# Every benchmark sentence is English: only the translations are in several languages.
+# All benchmark sentences are English: only the translations are in several languages.
 _SOURCE = "en"
 _OWN = {"id", "kind", "spoken", "before", _SOURCE}
 _FORM = "The comment at the top of scripts/bench/meaning/sentences.toml says what it has to have."
@@ -29,35 +29,35 @@ _NUMBER = r"\d+(?:[.,:]\d+)*"
 # After `plain` Spanish and French have no other letters.
 _WORDS = re.compile(rf"{_NUMBER}|[a-zñ]+")
 _PATTERNS = re.compile(rf"{_NUMBER}|[a-zñ]+\*?")
-# NFD does not part ligatures: they are letters to Unicode, and two letters to who types.
+# NFD does not split ligatures: Unicode treats them as letters, but people type two letters.
 _ALIKE = str.maketrans({"œ": "oe", "æ": "ae"})
 
 
 def plain(text: str) -> str:
-    """Return a text in small letters without accents; ñ stays, which is a letter of its own."""
+    """Return a text in lower case without accents; ñ stays, since it is a letter of its own."""
     parts = unicodedata.normalize("NFD", text.lower().translate(_ALIKE))
-    # Before accents are dropped: año is a year, ano is not.
+    # Before accents are dropped: "año" is a year, "ano" is not.
     parts = parts.replace("n\N{COMBINING TILDE}", "ñ")
     return "".join(each for each in parts if not unicodedata.combining(each))
 
 
 def words(text: str) -> list[str]:
-    """Return the words that conditions are compared with; numbers keep an inner `.`, `,`, `:`."""
+    """Return the words to compare with conditions; numbers keep an inner `.`, `,`, `:`."""
     return _WORDS.findall(plain(text))
 
 
 def patterns(phrase: str) -> list[str]:
-    """Return the words of one alternative; one that ends in `*` stands for any ending."""
+    """Return the words of one alternative; a final `*` in a word matches any ending."""
     return _PATTERNS.findall(plain(phrase))
 
 
 def is_met(condition: str, said: Sequence[str]) -> bool:
-    """Whether the words have one of the condition's alternatives, its words side by side."""
+    """Whether the words contain one of the condition's alternatives as consecutive words."""
     return any(_is_there(patterns(phrase), said) for phrase in condition.split("|"))
 
 
 def _is_there(phrase: Sequence[str], said: Sequence[str]) -> bool:
-    # A phrase without words is found nowhere; `all` of nothing would find it everywhere.
+    # A phrase without words must match nowhere; `all` of an empty list would match everywhere.
     starts = range(len(said) - len(phrase) + 1) if phrase else range(0)
     return any(all(map(_fits, phrase, said[start:])) for start in starts)
 
@@ -68,9 +68,9 @@ def _fits(pattern: str, word: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """What a translation has to say, and may not say."""
+    """What a translation must say, and must not say."""
 
-    # Not `ref` alone: a good translation may use other words, but it may not lack these.
+    # Not only `ref`: a good translation may use other words, but it must not lack these.
     must: tuple[str, ...]
     never: tuple[str, ...]
     ref: str
@@ -86,22 +86,22 @@ class Meaning:
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """What is said, and what its translations have to say."""
+    """A source sentence, and what its translations must say."""
 
     id: str
     kind: str
-    """What it tries."""
+    """What it tests."""
     said: str
     is_spoken: bool
-    """Whether it is also for the benchmark's part with sound."""
+    """Whether the benchmark's part with sound uses it too."""
     meanings: Mapping[str, Meaning]
     """By target language."""
     before: str = ""
-    """The sentence that was said before it, where that decides what it means."""
+    """The sentence before it, if that decides the meaning."""
 
 
 def read(file: Path = FILE) -> tuple[Sentence, ...]:
-    """Return the sentences of a file, in its order. Raises UsageError that names what is wrong."""
+    """Return the sentences of a file, in its order. Raises UsageError that names the mistake."""
     wrong = (tomllib.TOMLDecodeError, UnicodeDecodeError)
     with reading(file, UsageError, "sentences-unreadable", _FORM, wrong):
         content = tomllib.loads(file.read_text(encoding="utf-8"))
@@ -111,7 +111,7 @@ def read(file: Path = FILE) -> tuple[Sentence, ...]:
     found: dict[str, Sentence] = {}
     for number, entry in enumerate(entries, 1):
         sentence = _sentence(file, number, entry)
-        # By id: a second one would silently take the place of the first.
+        # A second sentence with the same id would silently replace the first.
         if sentence.id in found:
             raise _wrong(file, f"two sentences have the id {sentence.id!r}")
         found[sentence.id] = sentence
@@ -127,7 +127,7 @@ def _sentence(file: Path, number: int, entry: Mapping[str, Any]) -> Sentence:
         raise _wrong(file, f"sentence {name}: spoken is true or false")
     if not isinstance(entry.get("before", ""), str):
         raise _wrong(file, f"sentence {name}: before is a sentence")
-    # Any other key is a language, so that one is added without a change here.
+    # Any other key is a language, so that a new language needs no change here.
     langs = [key for key in entry if key not in _OWN]
     if not langs:
         raise _wrong(file, f"sentence {name} says nothing of any translation")
@@ -153,14 +153,14 @@ def _meaning(file: Path, name: str, entry: Any) -> Meaning:
     if not isinstance(entry["ref"], str) or not entry["ref"].strip():
         raise _wrong(file, f"sentence {name} lacks ref")
     meaning = Meaning(tuple(entry["must"]), tuple(entry["never"]), entry["ref"])
-    # Or the conditions are wrong: a good translation would be counted as a mistake.
+    # If `ref` fails, the conditions are wrong: they would count a good translation as a mistake.
     if mistakes := meaning.mistakes(meaning.ref):
         raise _wrong(file, f"sentence {name}: its own ref {'; '.join(mistakes)}")
     return meaning
 
 
 def _is_condition(condition: Any) -> bool:
-    # An alternative without a word, such as that of "a|", could never be met.
+    # An alternative without a word, such as the second of "a|", could never be met.
     return isinstance(condition, str) and all(map(patterns, condition.split("|")))
 
 

@@ -1,7 +1,7 @@
-"""Is one engine worse than another? Scores, and how much of a difference is chance. Pure.
+"""Compare two engines: scores, and whether their difference may be chance. Pure functions.
 
 BLEU: Papineni et al. 2002; chrF++: Popović 2017 (character 6-grams with word bigrams); both as
-sacrebleu computes them. The difference of two sides on the same sentences is bootstrapped in pairs:
+sacrebleu computes them. The difference of two sides on the same sentences uses a paired bootstrap:
 Koehn 2004, "Statistical Significance Tests for Machine Translation Evaluation", EMNLP.
 """
 
@@ -22,19 +22,19 @@ Verdict = Literal["same", "better", "worse", "cannot tell"]
 Statistics = npt.NDArray[np.float64]
 """One row for each sentence; a corpus is the sum of its rows."""
 
-# Enough for steady ends of a 95 % interval: 50 resamples lie beyond each of them.
+# Enough for stable ends of a 95 % interval: 50 resamples lie beyond each end.
 RESAMPLES = 2000
 # Fixed, so that the same translations get the same verdict each time.
 SEED = 20241120
 TERMS = "terms, %"
-# Terms are few: one more or less of forty is 2.5 points, which must not decide alone.
+# Terms are few: one of forty is 2.5 points, and one term must not decide alone.
 LIMITS = {"BLEU": 2.0, "chrF++": 2.0, TERMS: 5.0}
-"""How far a measure may fall; points."""
+"""The largest allowed loss of a measure, in points."""
 
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """A score of 0..100 that a corpus's summed statistics give."""
+    """A score of 0..100, computed from a corpus's summed statistics."""
 
     name: str
     statistics: Callable[[Sequence[str], Sequence[Sentence]], Statistics]
@@ -43,15 +43,15 @@ class Measure:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """What side B has more than side A, in points, and how much of it may be chance."""
+    """The gain of side B over side A in points, with its confidence interval."""
 
     a: float
     b: float
     difference: float
     low: float
-    """From here ..."""
+    """Lower end of the interval that holds the difference in 95 % of the resamples."""
     high: float
-    """... to here, the difference lies in 95 % of the resamples."""
+    """Upper end of the interval."""
     limit: float
     verdict: Verdict
 
@@ -65,8 +65,8 @@ def compare(
 ) -> dict[str, Difference]:
     """Return the difference of two translations of the same sentences, for each measure.
 
-    Terms are compared on the theological sentences, where there are any: "the bus" may be said in
-    many ways, "atonement" may not.
+    Terms are compared on the theological sentences, if there are any: "the bus" has many valid
+    translations, "atonement" has not.
     """
     found = {}
     for measure in MEASURES:
@@ -81,7 +81,7 @@ def compare(
 
 
 def judged_on(measure: str, sentences: Sequence[Sentence]) -> list[int]:
-    """Return the indices of the sentences on which a measure decides."""
+    """Return the indices of the sentences that a measure uses."""
     theological = [i for i, each in enumerate(sentences) if each.kind == THEOLOGICAL]
     return theological if measure == TERMS and theological else list(range(len(sentences)))
 
@@ -94,8 +94,8 @@ def compare_errors(
 ) -> Difference:
     """Return the difference of two recognizers on the same utterances.
 
-    `a`, `b`: wrong words and spoken words of each utterance. The scores are 100 less the WER, so
-    that more is better as with all others (Bisani and Ney 2004, "Bootstrap Estimates for
+    `a`, `b`: wrong words and spoken words of each utterance. The scores are 100 minus the WER, so
+    that more is better as with the others (Bisani and Ney 2004, "Bootstrap Estimates for
     Confidence Intervals in ASR Performance Evaluation": utterances are drawn, not words).
     """
     first, second = np.asarray(a, np.float64), np.asarray(b, np.float64)
@@ -109,15 +109,15 @@ def _difference(
     limit: float,
     resamples: int,
 ) -> Difference:
-    # The same draws for both sides and every measure: only so are differences paired.
+    # The same draws for both sides and every measure, so that the differences are paired.
     draws = np.random.default_rng(SEED).integers(len(first), size=(resamples, len(first)))
-    # Of each resample as a corpus, not the mean of its sentences: BLEU is no mean of sentences.
+    # Score each resample as a corpus: BLEU is not a mean over sentences.
     gains = [score(second[draw].sum(axis=0)) - score(first[draw].sum(axis=0)) for draw in draws]
     low, high = (float(end) for end in np.percentile(gains, (2.5, 97.5)))
     score_a, score_b = (score(each.sum(axis=0)) for each in (first, second))
     gain = score_b - score_a
     return Difference(
-        # Rounded only for people: the verdict is found with all digits.
+        # Rounded for display only: the verdict uses all digits.
         a=round(score_a, 2),
         b=round(score_b, 2),
         difference=round(gain, 2),
@@ -129,21 +129,20 @@ def _difference(
 
 
 def judge(gain: float, low: float, high: float, limit: float) -> Verdict:
-    """Return what a difference means.
+    """Return the verdict on a difference.
 
-    A loss or a gain counts when it is beyond the limit and not explained by chance. A
-    loss beyond the limit that may be chance is "cannot tell"; such a gain is "same": nothing is
-    lost.
+    A loss or a gain counts if it is beyond the limit and not explained by chance. A loss beyond
+    the limit that may be chance is "cannot tell"; such a gain is "same", since nothing is lost.
     """
-    # A loss must be proved by its whole interval; an unproved one asks for more sentences.
+    # The whole interval must prove a loss; an unproved loss needs more sentences.
     if gain < -limit:
         return "worse" if high < 0 else "cannot tell"
     return "better" if gain > limit and low > 0 else "same"
 
 
 def overall(found: dict[str, Difference]) -> Verdict:
-    """Return the verdict of all measures together: the worst news first."""
-    # Ranked, since a loss in one measure is not made good by a gain in another.
+    """Return the verdict of all measures together: the worst one that occurs."""
+    # Ranked, since a gain in one measure does not compensate for a loss in another.
     verdicts = {difference.verdict for difference in found.values()}
     ranking: tuple[Verdict, ...] = ("worse", "cannot tell", "better")
     return next((verdict for verdict in ranking if verdict in verdicts), "same")
@@ -160,17 +159,17 @@ def scores(texts: Sequence[str], sentences: Sequence[Sentence]) -> dict[str, flo
 def losses(
     a: Sequence[str], b: Sequence[str], sentences: Sequence[Sentence]
 ) -> list[tuple[float, int]]:
-    """Return (chrF++ points of B above A, the sentence's index), the greatest loss first."""
+    """Return (chrF++ gain of B over A, the sentence's index), the greatest loss first."""
     _, chrf, _ = MEASURES
     first, second = (chrf.statistics(texts, sentences) for texts in (a, b))
-    # By chrF++: BLEU asks for four right words in a row, which a single sentence may lack.
+    # chrF++, since BLEU needs four right words in a row, which a single sentence may lack.
     gains = [chrf.score(y) - chrf.score(x) for x, y in zip(first, second, strict=True)]
     return sorted((round(gain, 1), index) for index, gain in enumerate(gains))
 
 
 def _of_sacrebleu(name: str, metric: Any) -> Measure:
-    # The two private functions are those that sacrebleu's own paired tests are made of; its tests
-    # give a p-value only, and the verdict needs the interval of the difference.
+    # sacrebleu's own paired tests use the same two private functions. They return only a p-value,
+    # but the verdict needs the interval of the difference.
     def statistics(texts: Sequence[str], sentences: Sequence[Sentence]) -> Statistics:
         references = [[sentence.target for sentence in sentences]]
         rows = metric._extract_corpus_statistics(texts, references)  # noqa: SLF001
@@ -188,16 +187,16 @@ def _terms(texts: Sequence[str], sentences: Sequence[Sentence]) -> Statistics:
 
 
 def _right(total: Statistics) -> float:
-    # A draw may hold utterances without a word.
+    # A draw may contain only utterances without words.
     return float(100 - 100 * total[0] / max(1.0, total[1]))
 
 
 def _share(total: Statistics) -> float:
-    return float(100 * total[0] / total[1]) if total[1] else 100.0  # no terms, none lost
+    return float(100 * total[0] / total[1]) if total[1] else 100.0  # no terms: none is lost
 
 
 MEASURES = (
-    # `losses` takes the second of these: the order matters.
+    # The order matters: `losses` uses the second measure.
     _of_sacrebleu("BLEU", BLEU()),
     _of_sacrebleu("chrF++", CHRF(word_order=2)),
     Measure(TERMS, _terms, _share),

@@ -33,7 +33,7 @@ class Sentence:
     """(source, target) of each term."""
 
     def overlap_s(self, start_s: float, end_s: float) -> float:
-        """Return the seconds that a time range and the sentence share; negative: their distance."""
+        """Return the seconds by which a time range overlaps the sentence; negative: the gap."""
         return min(self.end_s, end_s) - max(self.start_s, start_s)
 
 
@@ -46,7 +46,7 @@ class Recording:
 
     def sentences(self, audio_s: float) -> list[Sentence]:
         """Return the sentences that end within `audio_s` of the recording, played in a loop."""
-        # The last lap is begun and not done: sentences of its unheard part fall out below.
+        # The last lap may be incomplete: the filter below drops the sentences not played.
         laps = range(math.ceil(audio_s / self.duration_s))
         spoken = (
             replace(
@@ -58,13 +58,13 @@ class Recording:
             for lap in laps
             for sentence in self.once
         )
-        # One that was cut off by the end of the session cannot be recognized.
+        # A sentence that the end of the session cut off cannot be recognized.
         return [sentence for sentence in spoken if sentence.end_s <= audio_s]
 
 
 def read_recording(path: Path, source: str, target: str) -> Recording:
     """Read a reference in two languages. Raises SessionError (reference-unreadable)."""
-    # A language that the file lacks is a KeyError of its code, which the message then names.
+    # A language missing in the file raises KeyError with its code, which the message then names.
     wrong = (orjson.JSONDecodeError, KeyError, TypeError)
     with reading(path, SessionError, "reference-unreadable", wrong=wrong):
         content = orjson.loads(path.read_bytes())
@@ -83,13 +83,13 @@ def read_recording(path: Path, source: str, target: str) -> Recording:
         return Recording(content["duration_s"], tuple(sentences))
 
 
-# Of pydantic: people write this file by hand, and its errors name the field that is wrong.
+# A pydantic model: people write this file by hand, and pydantic's errors name the wrong field.
 class Voice(BaseModel):
-    """A recording and what is said in it."""
+    """The transcript of a recording."""
 
     text: str
     note: str = ""
-    """Who speaks, and the licence."""
+    """The speaker and the licence."""
 
 
 _Voices = TypeAdapter(dict[str, Voice])
@@ -106,15 +106,15 @@ def read_voices(folder: Path) -> dict[Path, Voice]:
     return {folder / name: voice for name, voice in voices.items()}
 
 
-# Compared by identity: == of two arrays of samples is an array, and no answer.
+# Compared by identity: == of two arrays is an array, not a bool.
 @dataclass(frozen=True, slots=True, eq=False)
 class Golden:
-    """The sentence. `text` and `must` are keyed by language."""
+    """The golden sentence. `text` and `must` are keyed by language."""
 
     pcm: Pcm
     text: dict[str, str]
     must: dict[str, tuple[str, ...]]
-    """The content words that a good translation has; of those with a bar between one is enough."""
+    """The content words of a good translation; `|` separates alternatives."""
     spoken: str = "en"
     """The language of the recording."""
 
@@ -126,9 +126,9 @@ class Golden:
     def missing(self, text: str, lang: str) -> list[str]:
         """Return the required words that a translation lacks; none for an unknown language.
 
-        Whole words are compared, whatever their case and the punctuation around them.
+        Whole words are compared, without case and surrounding punctuation.
         """
-        # "L'Éternel" is the word behind the apostrophe as well.
+        # "L'Éternel" also counts as the word after the apostrophe.
         found = {part for word in words(text) for part in (word, *word.split("'"))}
         every = ((word, word.lower().split("|")) for word in self.must.get(lang, ()))
         return [word.partition("|")[0] for word, some in every if found.isdisjoint(some)]
@@ -136,7 +136,7 @@ class Golden:
     def unheard(self, text: str) -> list[str]:
         """Return the words of the sentence that a recognition lacks, in their order."""
         heard = set(words(text))
-        # A dict is a set that keeps the order: people look for the words where they were said.
+        # A dict keeps the order, so that people find the words easily in the sentence.
         said = dict.fromkeys(words(self.text[self.spoken]))
         return [word for word in said if word not in heard]
 
@@ -146,7 +146,7 @@ def read_golden(path: Path) -> Golden:
 
     Raises SessionError (reference-unreadable), and AudioError for the recording.
     """
-    # All that reading a file of another form can raise.
+    # All exceptions that a file of another format can raise.
     wrong = (orjson.JSONDecodeError, KeyError, TypeError, AttributeError)
     fix = "Install the program again."
     with reading(path, SessionError, "reference-unreadable", fix, wrong):
@@ -154,5 +154,5 @@ def read_golden(path: Path) -> Golden:
         audio, text = path.parent / content["audio"], dict(content["text"])
         must = {lang: tuple(listed) for lang, listed in content["must"].items()}
         spoken = str(content["spoken"])
-    # Outside the block: a recording that cannot be read has an error of its own, which says more.
+    # Outside the block: an unreadable recording raises its own error, which says more.
     return Golden(read_audio(audio), text, must, spoken)

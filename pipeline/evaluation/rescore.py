@@ -1,4 +1,4 @@
-"""Judge the captions of a past session again, with any estimator and measure of agreement."""
+"""Score the captions of a past session again, with any estimator and agreement measure."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from pipeline.records.utterance import UtteranceRecord, judged
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QualityRecord:
-    """A line of quality.jsonl: the judgement of a caption by `score`."""
+    """A line of quality.jsonl: the scores of a caption by `score`."""
 
     id: int
     """The utterance."""
     estimator: str
     """Name of the estimator of the translation's quality."""
     flags: tuple[Flag, ...]
-    """Measures past their limit."""
+    """Measures beyond their limit."""
     quality: Quality
     agreement_by: AgreementBy = "chrf"
-    """How the two translators' agreement was measured."""
+    """The measure of the two translators' agreement."""
 
 
 def judge_again(
@@ -32,21 +32,21 @@ def judge_again(
     meaning: MeaningAgreement | None = None,
     on_caption: Callable[[], None] = lambda: None,
 ) -> list[QualityRecord]:
-    """Return the judgement of every caption that was shown.
+    """Return the scores of every shown caption.
 
     Filtered utterances have no caption. An operator's edits are not in the records: the
-    translator's own text is judged. With `meaning` the agreement is measured anew, without it
-    stays as it was measured live. Raises the estimator's errors and those of `meaning`.
+    translator's own text is scored. With `meaning` the agreement is measured again, without it
+    the live measurement stays. Raises the estimator's errors and those of `meaning`.
     """
     shown = [(each, each.final) for each in utterances if each.final]
-    # All at once: CometKiwi works in batches, one caption at a time would take far longer.
+    # All at once: CometKiwi works in batches; single captions would take far longer.
     estimates = estimator.estimate(
         [(each.text, final.text, final.avg_logprob) for each, final in shown if final]
     )
     records = []
-    for (each, _), told in zip(shown, estimates, strict=True):
-        # By the same function as live, so that both judge alike but for who measures.
-        again = judged(_compared(each, meaning), told)
+    for (each, _), estimate in zip(shown, estimates, strict=True):
+        # The same function as live, so that only the estimator and the agreement differ.
+        again = judged(_compared(each, meaning), estimate)
         on_caption()
         if again.quality is not None:
             records.append(
@@ -62,9 +62,9 @@ def judge_again(
 
 
 def _compared(record: UtteranceRecord, meaning: MeaningAgreement | None) -> UtteranceRecord:
-    """Return a record with the agreement measured anew; where one engine spoke there is none."""
+    """Return a record with the agreement measured again; with only one engine there is none."""
     quick, final = record.partial, record.final
-    # None stays None: without a second engine the cosine would be that of a text with itself.
+    # None stays None: with only one engine, a text would be compared with itself.
     if meaning is None or record.agreement is None or quick is None or final is None:
         return record
     return replace(record, agreement=meaning.agreement(quick.text, final.text))
@@ -76,7 +76,7 @@ class MeaningAgreement:
     name: AgreementBy = "cosine"
 
     def __init__(self, model: Path) -> None:
-        """Take an embedding model, a .gguf file."""
+        """Take the path of an embedding model, a .gguf file."""
         self._embedder = Embedder(model)
 
     def load(self) -> None:
@@ -84,10 +84,10 @@ class MeaningAgreement:
         self._embedder.load()
 
     def agreement(self, text: str, final: str) -> float | None:
-        """Return 0..1; None if one of them says nothing. Raises EngineError."""
+        """Return the agreement, 0..1; None if a text is empty. Raises EngineError."""
         if not (text.strip() and final.strip()):
             return None
-        # The vectors have length 1, so that their product is the cosine.
+        # The vectors have length 1, so their product is the cosine.
         cosine = float(self._embedder.embed(text) @ self._embedder.embed(final))
-        # Vectors that point away from each other have nothing in common either.
+        # A negative cosine also means no agreement.
         return round(min(1.0, max(0.0, cosine)), 4)

@@ -1,7 +1,7 @@
 """Score a session's accuracy and latency against the reference of a recording.
 
-Texts are compared by pipeline.evaluation.accuracy. A recording played in a loop is scored
-against as many repetitions as were heard.
+pipeline.evaluation.accuracy compares the texts. A recording played in a loop is scored against
+as many repetitions as were heard.
 """
 
 from __future__ import annotations
@@ -41,15 +41,15 @@ class Score:
     filtered: dict[str, int]
     """Utterances not shown, by reason."""
     uncovered: list[str]
-    """Sentences of the reference of which less than half lies under a final caption."""
+    """Sentences of the reference that final captions cover by less than half."""
     wer: float | None
     chrf: float | None
     bleu: float | None
     source_terms: Found
     target_terms: Found
     last_syllable_to_final: Spread | None
-    """From the end of speech as the voice detector puts it; like the next two, only of a recording
-    played in real time: a faster one arrives long before anybody could have spoken it."""
+    """From the end of speech according to the voice detector. This and the next two need a
+    recording played in real time: a faster one arrives before anybody could have spoken it."""
     true_last_syllable_to_final: Spread | None
     """From the end of speech according to the reference."""
     start_to_first_text: Spread | None
@@ -69,11 +69,11 @@ def score(folder: Path, reference: Path, *, source: str = "en", target: str = "e
     utterances, shown = session.utterances, session.shown
     heard, read = cues(session.messages, "source"), cues(session.messages, "target")
     recording = read_recording(reference, source, target)
-    # First: it says how many laps of the recording there are to compare with.
+    # First: the length decides how many laps of the recording to compare with.
     audio_s = _audio_s(session, recording.duration_s)
     sentences = recording.sentences(audio_s)
     chrf, bleu = chrf_and_bleu(sentences, read)
-    # Played faster than speech, a latency would mostly be waiting in queues.
+    # If the recording is played faster than speech, latency is mostly queueing.
     live = shown if realtime(shown) else []
     erasures = [r.normalized_erasure for r in shown if r.normalized_erasure is not None]
     return Score(
@@ -92,7 +92,7 @@ def score(folder: Path, reference: Path, *, source: str = "en", target: str = "e
         last_syllable_to_final=spread(r.last_syllable_to_final_ms for r in live),
         true_last_syllable_to_final=spread(_true_delays_ms(live, sentences)),
         start_to_first_text=spread(r.start_to_first_text_ms for r in live),
-        # Of all utterances: a filtered one has cost the recognizer its time as well.
+        # All utterances: the recognizer spends time on filtered ones too.
         stages={name: spread(getattr(r, key) for r in utterances) for name, key in STAGES.items()},
         normalized_erasure=round(sum(erasures) / len(erasures), 3) if erasures else None,
         dropped=dict(session.dropped),
@@ -100,7 +100,7 @@ def score(folder: Path, reference: Path, *, source: str = "en", target: str = "e
 
 
 def table(result: Score, models: Mapping[str, str] | None = None) -> Table:
-    """Return the score as a table for people; `models` says which engine ran on which."""
+    """Return the score as a table for display; `models` gives the model of each engine."""
     out = Table(
         title=f"Session {result.session}: {result.audio_s:.0f} s of audio", show_header=False
     )
@@ -109,7 +109,7 @@ def table(result: Score, models: Mapping[str, str] | None = None) -> Table:
     for engine, model in (models or {}).items():
         out.add_row(engine, model)
     out.add_section()
-    # Text, not markup: a sentence may have brackets in it, which rich would take for a style.
+    # Text, not markup: rich would take brackets in a sentence for a style.
     missing = Text("0")
     if result.uncovered:
         missing = Text(f"{len(result.uncovered)}: {' / '.join(result.uncovered[:3])}", "bold red")
@@ -144,7 +144,7 @@ def _audio_s(session: Session, lap_s: float) -> float:
     """Return the seconds of the recording that were heard."""
     if session.heard_s is not None:
         return session.heard_s
-    # It did not end cleanly: hold it to every sentence of the last lap.
+    # The session did not end cleanly: compare it with the whole last lap.
     last_s = max((record.end_s for record in session.utterances), default=lap_s)
     return math.ceil(last_s / lap_s) * lap_s
 
@@ -152,23 +152,23 @@ def _audio_s(session: Session, lap_s: float) -> float:
 def _true_delays_ms(
     shown: Sequence[UtteranceRecord], sentences: Sequence[Sentence]
 ) -> Iterable[float | None]:
-    """Yield how long after its true end an utterance was shown, if it ends with a sentence."""
+    """Yield the delay from an utterance's true end to its display, if it ends with a sentence."""
     for record in shown:
         start_s, end_s, took_ms = record.start_s, record.end_s, record.last_syllable_to_final_ms
         inside = [s.end_s for s in sentences if s.overlap_s(start_s, end_s) > 0]
-        # An utterance that was cut within a sentence has no true end to count from.
+        # An utterance that was cut within a sentence has no true end.
         if inside and inside[-1] <= end_s + _EARLY_S and took_ms is not None:
             yield took_ms + (end_s - inside[-1]) * 1000
 
 
 def realtime(shown: Sequence[UtteranceRecord]) -> bool:
     """Return whether the recording was played in real time: captions came no faster than speech."""
-    # One point in time has no pace.
+    # A single caption has no pace.
     if len(shown) < 2:
         return False
     first, last = shown[0], shown[-1]
     took = datetime.fromisoformat(last.utc) - datetime.fromisoformat(first.utc)
-    # Not 1: the last utterance may be processed more quickly than the first.
+    # 0.9, not 1: the last utterance may be processed faster than the first.
     return took.total_seconds() > 0.9 * (last.end_s - first.end_s)
 
 

@@ -1,4 +1,4 @@
-"""The sentences of the quality gate, and whether a translation has their terms."""
+"""The sentences of the quality gate, and the check for their terms in a translation."""
 
 from __future__ import annotations
 
@@ -17,35 +17,35 @@ FILES = {
     ("en", "es"): bundled("scripts", "quality", "sentences.toml"),
     ("en", "fr"): bundled("scripts", "quality", "sentences_fr.toml"),
 }
-"""The sentences that ship, by their languages."""
-# Apart from everyday speech: there a church's words decide, here they hardly occur.
+"""The shipped sentences, by their languages."""
+# Separate from everyday speech, in which church words hardly occur.
 THEOLOGICAL = "theological"
 KINDS = ("general", THEOLOGICAL)
 
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """What is said, how a careful interpreter puts it, and what no translation may lack."""
+    """A source sentence, a careful interpreter's translation, and the required terms."""
 
     kind: str
     source: str
     target: str
     terms: tuple[str, ...]
-    """Each `word|other word`, a `*` at a word's end for any ending."""
+    """Each is `word|other word`; a `*` at a word's end matches any ending."""
 
     def found(self, text: str) -> int:
-        """Return how many of the terms `text` has, whatever their case and punctuation."""
+        """Return how many of the terms `text` contains, without case and punctuation."""
         return len(self.terms) - len(self.missing(text))
 
     def missing(self, text: str) -> list[str]:
         """Return the terms that `text` lacks."""
-        # Words with one space between, so that a term of two words is found over any punctuation.
+        # Joined by single spaces, so that punctuation does not hide a term of two words.
         plain = " ".join(words(text))
         return [term for term in self.terms if not _pattern(term).search(plain)]
 
 
 def read(path: Path | None = None, source: str = "en", target: str = "es") -> tuple[Sentence, ...]:
-    """Read the sentences of all kinds, in the file's order; without a path those that ship.
+    """Read the sentences of all kinds, in the file's order; without a path the shipped ones.
 
     Raises UsageError.
     """
@@ -62,7 +62,7 @@ def read(path: Path | None = None, source: str = "en", target: str = "es") -> tu
         content = tomllib.loads(path.read_text(encoding="utf-8"))
         return tuple(
             Sentence(kind, entry[source], entry[target], tuple(entry["terms"]))
-            # A kind that the file lacks is an error: half of the gate would pass unseen without it.
+            # A missing kind is an error: without it, half of the gate would pass unchecked.
             for kind in KINDS
             for entry in content[kind]
         )
@@ -73,7 +73,7 @@ def few(sentences: Sequence[Sentence], count: int) -> tuple[Sentence, ...]:
     return tuple(
         sentence
         for kind in KINDS
-        # Of each kind: the first of the file would all be general ones.
+        # Per kind: the first sentences of the file are all general ones.
         for sentence in [each for each in sentences if each.kind == kind][:count]
     )
 
@@ -82,12 +82,12 @@ def few(sentences: Sequence[Sentence], count: int) -> tuple[Sentence, ...]:
 def _pattern(term: str) -> re.Pattern[str]:
     alternatives = [
         " ".join(
-            # Behind what French elides it is the same term: "l'alliance".
+            # A term also matches after a French elision: "l'alliance".
             f"(?:{ELIDED})?{re.escape(word)}" + (r"\w*" if starred.endswith("*") else "")
             for starred in alternative.split()
             for word in words(starred)
         )
         for alternative in term.split("|")
     ]
-    # Between spaces, not \b: words were joined by spaces, and letters of every script count.
+    # Between spaces, not \b: the words are joined by spaces, and may be in any script.
     return re.compile(rf"(?<!\S)(?:{'|'.join(alternatives)})(?!\S)")

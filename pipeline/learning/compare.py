@@ -1,7 +1,7 @@
-"""Is the new model better than the one in use? Both answer the same, in turns, in one process.
+"""Compare a new model with the one in use: both get the same input, in turns, in one process.
 
 Each measure of each set is bootstrapped (pipeline.evaluation.paired_bootstrap) with no loss
-allowed; pipeline.learning.verdict says what they come to.
+allowed; pipeline.learning.verdict draws the conclusion.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from pipeline.models.registry import KEYS, Role
 from pipeline.models.resolve import resolve
 
 COMPARISONS = "comparisons.jsonl"
-# Not the gate's limits: there a smaller file is worth a little, here nothing may be lost.
+# Not the gate's limits: they allow a small loss for a smaller file; here no loss is allowed.
 _EXACT = dict.fromkeys(LIMITS, 0.0)
 
 
@@ -47,10 +47,10 @@ class ModelComparison:
     new: str
     old_sha256: str
     new_sha256: str
-    # Kept beside the verdict: a later version may judge the same figures otherwise.
+    # Stored with the verdict: a later version may judge the same figures differently.
     measured: tuple[Measured, ...]
     old_ms: Spread | None
-    """Wall time of an answer, both in turns; ratios only mean something."""
+    """Wall time of an answer, both models in turns; only the ratio is meaningful."""
     new_ms: Spread | None
     verdict: Advice
     reasons: tuple[str, ...]
@@ -58,10 +58,10 @@ class ModelComparison:
     words: tuple[str, ...] = ()
     """The verdict in plain sentences; empty in comparisons of earlier versions."""
     prompt: str = ""
-    """How a new Gemma was asked; "" is as the settings say."""
-    # Kept, since a short trial is no proof; earlier versions did not write it.
+    """Prompt style of a new Gemma; "" is that of the settings."""
+    # Stored, since a short trial is no proof; earlier versions did not write it.
     at_most: int = 0
-    """Sentences or utterances that each set was cut to; 0 is all of them."""
+    """Sentences or utterances that each set was cut to; 0 means all."""
 
 
 _KEPT = Ledger(COMPARISONS, ModelComparison)
@@ -78,33 +78,33 @@ def compare_translators(
 ) -> ModelComparison:
     """Return how the second of two translation models compares with the first.
 
-    `prompt` is how the second is asked, "" as the settings say. Raises LearningError
+    `prompt` is the second model's prompt style, "" for that of the settings. Raises LearningError
     (nothing-to-measure), ModelError, ConfigError.
     """
     if not sets:
         raise _nothing()
     settings = [_with(loaded, role, model) for model in models]
     if prompt:
-        # Only the new one: the old one is asked as it is in service.
+        # Only for the new model: the old one keeps its prompt of the service.
         settings[1] = _with(loaded, role, models[1], prompt)
     engines = [_translator(each, role) for each in settings]
-    # Both before the first answer: a load in between would slow only one of them.
+    # Load both before the first answer: a load in between would slow only one of them.
     for engine in engines:
         engine.load()
     times: tuple[list[float], list[float]] = ([], [])
     measured: list[Measured] = []
     for each in sets:
-        # Of one set at a time: a set's sentences are resampled among themselves only.
+        # One set at a time: sentences are resampled only within their set.
         texts: tuple[list[str], list[str]] = ([], [])
         for number, sentence in enumerate(each.sentences):
-            # Each goes first every other time: what slows the machine slows both alike.
+            # The models take turns at being first, so that a slow machine slows both alike.
             for side in (0, 1) if number % 2 else (1, 0):
                 text, ms = _timed(engines[side], sentence.source)
                 texts[side].append(text)
                 times[side].append(ms)
             on_answer()
         found = compare(*texts, each.sentences, _EXACT)
-        # Without any term in the set there is none that a model could miss.
+        # A set without terms has no term that a model could miss.
         if not any(sentence.terms for sentence in each.sentences):
             del found[TERMS]
         counts = {name: len(judged_on(name, each.sentences)) for name in found}
@@ -137,7 +137,7 @@ def compare_recognizers(
     times: tuple[list[float], list[float]] = ([], [])
     heard: tuple[list[str], list[str]] = ([], [])
     for number, spoken in enumerate(sound):
-        # Outside the measured time: reading is the same for both.
+        # Read outside the measured time: it is the same for both.
         pcm = read_audio(spoken.file)
         for side in (0, 1) if number % 2 else (1, 0):
             began_s = time.perf_counter()
@@ -149,7 +149,7 @@ def compare_recognizers(
 
 
 def _measured_meaning(each: SentenceSet, texts: tuple[Sequence[str], Sequence[str]]) -> Measured:
-    """Return how many sentences of 100 lack nothing that they have to say, and say nothing else."""
+    """Return how many sentences of 100 keep the whole meaning and add nothing."""
     wrong = [
         [
             (int(bool(meaning.mistakes(text))), 1)
@@ -166,10 +166,10 @@ def _measured_sound(
 ) -> list[Measured]:
     """Return the measures of each set: words, and terms where there are any."""
     found = []
-    # In the order of the sets: a table is easier to compare with the last one.
+    # In the order of the sets, so that a table is easy to compare with the last one.
     for name in dict.fromkeys(spoken.set for spoken in sound):
         chosen = [n for n, spoken in enumerate(sound) if spoken.set == name]
-        # Taken from 100, so that more is better, as it is with translations.
+        # Subtracted from 100, so that more is better, as with translations.
         measures: dict[str, tuple[list[tuple[int, int]], ...]] = {
             WORDS_HEARD: tuple(
                 [word_errors(sound[n].text, side[n]) for n in chosen] for side in heard
@@ -197,8 +197,8 @@ def read_comparisons(data: DataFolder) -> list[ModelComparison]:
 
 
 def weights_of(model: Path) -> Path:
-    """Return the file of weights of a model: itself, or model.bin in its folder."""
-    # CTranslate2 always names it so.
+    """Return a model's file of weights: the model itself, or model.bin in its folder."""
+    # CTranslate2 always uses this name.
     return model / "model.bin" if model.is_dir() else model
 
 
@@ -211,7 +211,7 @@ def _comparison(
 ) -> ModelComparison:
     verdict, reasons = advise(measured)
     hashes = [
-        # Of the file, since names may be given again: `deploy` asks for this very content.
+        # Hash the file, since names can be reused: `deploy` requires this exact content.
         sha256(weights_of(resolve(role, model, ModelLibrary.of(each))))
         for model, each in zip(models, settings, strict=True)
     ]
@@ -235,11 +235,11 @@ def _with(loaded: Loaded, role: Role, model: str, prompt: str = "") -> Settings:
     """Return the settings with another model for a role. Raises ConfigError."""
     flags: dict[str, Any] = {**loaded.flags, KEYS[role]: model}
     if role == "gemma":
-        # A late answer would count as none; here the quality is judged, and the pace beside it.
+        # A late answer would count as none; here quality is judged, and speed separately.
         flags |= {"translate.final.engine": "gemma", "translate.final.deadline_s": 60}
     if prompt:
         flags["translate.final.prompt"] = prompt
-    # As flags over the same file: all other settings stay those of the service.
+    # Flags override the same file: all other settings stay those of the service.
     return load(loaded.file, flags).settings
 
 
@@ -256,7 +256,7 @@ def _timed(engine: Translator, source: str) -> tuple[str, float]:
     try:
         text = engine.translate(source).text
     except EngineError:
-        text = ""  # as a service has it: nothing came
+        text = ""  # as in a service: no translation
     return text, round((time.perf_counter() - began_s) * 1000, 2)
 
 

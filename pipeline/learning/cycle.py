@@ -1,8 +1,8 @@
-"""The rhythm of learning: every week collect and choose what to look at, every month train.
+"""The learning cycle: collect and choose captions for review every week, train every month.
 
-A cycle is a row of the program's own commands, each a process of its own at the lowest priority. It
-does not begin while a service is going on, and ends where one begins: what was trained until then
-is in a checkpoint, and the next cycle goes on from it. Nothing is ever deployed by itself.
+A cycle runs the program's own commands in order, each in its own process at the lowest priority. It
+does not start while a service is running, and stops when one starts: a checkpoint holds what was
+trained so far, and the next cycle continues from it. Nothing is ever deployed automatically.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ from pipeline.session.reader import JOURNAL, sessions
 from pipeline.session.resume import in_use
 
 FOCUS = "focus.json"
-# Longer than a silent prayer or a long song, so that neither lets a training begin.
+# Longer than a silent prayer or a long song, so that training does not start during either.
 QUIET_S = 1800.0
-"""A machine that is always on has a session open; a service is going on where captions come."""
-# A service has the processor so many seconds after its first caption, at the latest.
+"""Without a caption for this long, an open session (of a machine always on) is no service."""
+# At the latest, a service gets the CPU back this many seconds after its first caption.
 _LOOK_S = 5.0
 _WORSE = 1
-"""How `learn compare` ends where the new model is to be left."""
+"""Exit status of `learn compare` if the new model should not be used."""
 
 
-# Both counts: one of two misheard weighs less than ten of twenty, at the same share.
+# Both counts: one misheard of two weighs less than ten of twenty, at the same share.
 @dataclass(frozen=True, slots=True)
 class TermFocus:
     """A church term and how often it was said and misheard."""
@@ -54,7 +54,7 @@ class TermFocus:
 
 @dataclass(frozen=True, slots=True)
 class SpeakerFocus:
-    """Who is heard worst, and how surely: the mean confidence of the recognizer, 0..1."""
+    """The speaker with the lowest mean confidence of the recognizer, 0..1."""
 
     speaker: str
     captions: int
@@ -73,7 +73,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Focus:
-    """What the next cycle is for; empty parts where there is nothing to say."""
+    """What the next cycle should look at; a part is empty if there is nothing to report."""
 
     utc: str
     terms: tuple[TermFocus, ...]
@@ -81,7 +81,7 @@ class Focus:
     """None without a labelled speaker."""
     review: tuple[Candidate, ...]
     captions: int
-    """Of which the candidates are the worst."""
+    """Number of captions from which the candidates are the worst."""
 
 
 _FOCUS = TypeAdapter(Focus)
@@ -89,17 +89,17 @@ _FOCUS = TypeAdapter(Focus)
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A command of the cycle, as it is typed behind the program's name."""
+    """A command of the cycle, as it is typed after the program's name."""
 
     words: tuple[str, ...]
     may_say_no: bool = False
-    """Whether ending with 1 is an answer and not a failure."""
+    """Whether exit status 1 is an answer and not a failure."""
 
 
 def plan(settings: Settings, data: Path, *, train: bool) -> list[Step]:
     """Return the steps of a cycle; with `train` also those of each role in `learn.train`."""
     learn, at = settings.learn, ("--data", str(data))
-    # In this order: what is chosen for review comes from what was just collected.
+    # In this order: captions for review are chosen from those just collected.
     steps = [Step(("learn", "collect", *at)), Step(("learn", "focus", *at))]
     if not train:
         return steps
@@ -124,42 +124,42 @@ def run(
     directory: Path,
     on_step: Callable[[Step], None],
 ) -> list[Step]:
-    """Do the steps one after the other; return those that failed.
+    """Run the steps one after the other; return those that failed.
 
-    `options` go with each command; `directory` is where sessions are. A step that fails leaves the
-    others. Raises LearningError `service-running`: a service is going on, or has begun.
+    `options` are added to each command; `directory` holds the sessions. A failed step does not
+    stop the others. Raises LearningError `service-running` if a service is running or starts.
     """
-    # Before the first step as well: `collect` reads the files that a service writes.
+    # Also before the first step: `collect` reads the files that a service writes.
     _require_quiet(directory)
     failed = []
     for step in steps:
         on_step(step)
-        # Processes of their own: what a trainer has in memory is given back when its step ends.
+        # A process for each step: a trainer's memory is released when its step ends.
         code = _run([sys.executable, "-m", "pipeline", *step.words, *options], directory)
-        # The old model being better is a result; the cycle has done its work.
+        # "The old model is better" is a result, not a failure.
         if code and not (step.may_say_no and code == _WORSE):
-            # The next ones go on: a Marian that cannot be trained says nothing of a recognizer.
+            # Continue: a failed training of Marian does not affect the recognizer.
             failed.append(step)
     return failed
 
 
 def is_serving(directory: Path, now_s: float | None = None) -> bool:
-    """Whether a service is going on: a session that is being written has had a caption lately."""
+    """Whether a service is running: an open session has had a caption lately."""
     now_s = time.time() if now_s is None else now_s
-    # Only the newest can be the one that is written.
+    # Only the newest session can be open.
     for folder in sessions(directory)[-1:]:
         journal = folder / JOURNAL
         try:
             if in_use(journal) and now_s - journal.stat().st_mtime < QUIET_S:
                 return True
-        # Its folder may be deleted between the listing and this look.
+        # The folder may be deleted between the listing and this check.
         except OSError:
             continue
     return False
 
 
 def keep_focus(data: DataFolder) -> Focus:
-    """Find and write down what to look at next. Raises LearningError."""
+    """Find what to look at next and write it to the data folder. Raises LearningError."""
     kept = [name for name, entry in sorted(data.ledger().items()) if not entry.removed]
     pairs = [pair for name in kept for pair in data.harvest(name).pairs]
     found = find_focus(pairs, utc_now())
@@ -168,7 +168,7 @@ def keep_focus(data: DataFolder) -> Focus:
 
 
 def read_focus(data: DataFolder) -> Focus | None:
-    """Return what was found last, None before the first cycle. Raises LearningError."""
+    """Return the last focus, None before the first cycle. Raises LearningError."""
     path = data.path / FOCUS
     fix = "Delete it; the next cycle makes it anew."
     with reading(path, LearningError, "focus-unreadable", fix, (ProtocolError,)):
@@ -193,16 +193,16 @@ def _require_quiet(directory: Path) -> None:
 
 
 def _run(command: Sequence[str], directory: Path) -> int:
-    """Run a command at the lowest priority until it ends or a service begins; return its code."""
+    """Run a command at the lowest priority until it ends or a service starts; return its code."""
     process = subprocess.Popen(  # noqa: S603 - ourselves
         ["nice", "-n", "19", *command],  # noqa: S607 - of every Linux
-        # A group of its own: whatever a command has started ends with it.
+        # Its own process group: the children of a command end with it.
         start_new_session=True,
-        # Else lines of the steps would come into the log only when each has ended.
+        # Without this, the output of a step reaches the log only at its end.
         env=os.environ | {"PYTHONUNBUFFERED": "1"},
     )
     try:
-        # Looked at while it runs: people do not end a training before they begin a service.
+        # Check while it runs: people do not stop a training before they start a service.
         while True:
             try:
                 return process.wait(_LOOK_S)
@@ -213,27 +213,27 @@ def _run(command: Sequence[str], directory: Path) -> int:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """End a command and what it has started, which save what they have."""
+    """End a command and its children, which save their work."""
     if process.poll() is None:
-        # Its number is its group's too, since it began one.
+        # Its pid is also the id of its process group.
         os.killpg(process.pid, signal.SIGTERM)
-        # Waited for: a trainer writes its checkpoint on SIGTERM, and needs time for that.
+        # Wait: a trainer writes its checkpoint on SIGTERM, which takes time.
         process.wait()
 
 
 def config_options(config: Path | None) -> list[str]:
-    """Return the option that names the settings to a command."""
+    """Return the options that give a command the settings file."""
     return ["--config", str(config)] if config else []
 
 
 LEAST_SHARE, MOST_SHARE = 0.05, 0.15
-"""Share of the captions accepted by their score only that a person reviews."""
+"""Smallest and largest share of the automatically scored captions that a person reviews."""
 _TERMS = 8
 
 
 def find_focus(pairs: Sequence[LearningPair], utc: str) -> Focus:
-    """Return what to look at next, of all pairs that were collected."""
-    # What people have looked at needs no second look.
+    """Return what to look at next, from all collected pairs."""
+    # Captions that a person has checked need no second review.
     scored = [pair for pair in pairs if pair.source == "auto"]
     return Focus(
         utc=utc,
@@ -245,11 +245,11 @@ def find_focus(pairs: Sequence[LearningPair], utc: str) -> Focus:
 
 
 def terms_misheard(pairs: Iterable[LearningPair]) -> tuple[Counter[str], Counter[str]]:
-    """Return how often each term was said, and how often it is not in what was recognized."""
+    """Return how often each term was said, and how often it is missing in the recognized text."""
     said, misheard = Counter[str](), Counter[str]()
     for pair in pairs:
         said.update(pair.terms)
-        # Against the text as recognized: in the corrected one no term is ever missing.
+        # Compare with the recognized text: in the corrected text no term is ever missing.
         heard = set(terms_in(pair.heard, pair.terms))
         misheard.update(term for term in pair.terms if term not in heard)
     return said, misheard
@@ -268,17 +268,17 @@ def _speaker(pairs: Iterable[LearningPair]) -> SpeakerFocus | None:
     for pair in pairs:
         if pair.speaker and pair.stt_confidence is not None:
             by_speaker.setdefault(pair.speaker, []).append(pair.stt_confidence)
-    told = [
+    speakers = [
         SpeakerFocus(name, len(each), round(fmean(each), 3)) for name, each in by_speaker.items()
     ]
-    return min(told, key=lambda each: (each.confidence, each.speaker), default=None)
+    return min(speakers, key=lambda each: (each.confidence, each.speaker), default=None)
 
 
 def _candidates(scored: Sequence[LearningPair]) -> tuple[Candidate, ...]:
-    """Return the captions with the lowest scores: those that wait for a review, within limits."""
+    """Return the captions with the lowest scores, as many as wait for a review, within limits."""
     waiting = sum(pair.status == "review" for pair in scored)
     least, most = (round(share * len(scored)) for share in (LEAST_SHARE, MOST_SHARE))
-    # 15 % of a few captions are none: one is looked at in any case.
+    # 15 % of a few captions rounds to none: review at least one.
     count = min(max(waiting, least), max(most, 1 if scored else 0))
     ranked = sorted(scored, key=lambda pair: (pair.quality_score or 0.0, pair.session_id, pair.id))
     return tuple(

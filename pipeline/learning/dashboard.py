@@ -1,7 +1,7 @@
-"""All services on one page: are they getting better, and which models were in use?
+"""All services on one page: whether they get better, and which models were in use.
 
-Told from the sessions' records and the data folder of learning. Like a session's report it is one
-file without scripts, and whatever people or engines have said is text.
+The data comes from the sessions' records and the data folder of learning. Like a session's report,
+the page is one file without scripts, and everything from people or engines is inserted as text.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from pipeline.session.reader import Session, started
 
 _BINS = 10
 _GOAL_S = 0.8
-"""From the last syllable to the caption, for 95 of 100."""
+"""Goal for the time from the last syllable to the caption, at the 95th percentile."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceFigures:
-    """A session in figures; None where there is nothing to say."""
+    """The figures of a session; None if a figure is unknown."""
 
     name: str
     minutes: float
@@ -44,34 +44,34 @@ class ServiceFigures:
     good: float | None
     """Share of the captions that are good (`GRADES`), 0..1."""
     wer: float | None
-    """Of what a person has reviewed: words that were heard wrongly, 0..1 and above."""
+    """Word error rate of the reviewed captions, 0..1 and above."""
     terms: float | None
-    """The same of the church's words, 0..1."""
+    """Share of church terms misheard in the reviewed captions, 0..1."""
     reviewed_minutes: float
     dictionary: int
     """Corrections by the dictionary."""
     faults: int
     memory_mb: float | None
-    """The most there was."""
+    """The peak of the memory."""
     estimates: tuple[float, ...]
-    """Of each translation, 0..1."""
+    """Quality estimate of each translation, 0..1."""
 
 
 def figures(folder: Path, found: Harvest | None = None) -> ServiceFigures:
-    """Return a session's figures; `found` is what was collected of it. Raises SessionError."""
+    """Return a session's figures; `found` is its collected harvest. Raises SessionError."""
     session = Session(folder)
     shown = session.shown
     decided = [each for each in read_decisions(folder).values() if each.outcome != "open"]
     took = spread(record.last_syllable_to_final_ms for record in shown)
-    # By the words of the report, so that both pages say the same of a service.
+    # In the words of the report, so that both pages agree about a service.
     grades = Counter(GRADES[record.quality.decision] for record in shown if record.quality)
     lengths = {record.id: record.end_s - record.start_s for record in shown}
     estimates = [record.quality.parts.estimate for record in shown if record.quality]
-    # Without lost microphones, which a report counts among the troubles.
+    # Without lost microphones, which a report counts as troubles.
     troubles = [event for event in session.events if isinstance(event, FaultEvent | BrokenEvent)]
     return ServiceFigures(
         name=folder.name,
-        # A session that broke off has no event that says how much it heard.
+        # An interrupted session has no event with the length of its audio.
         minutes=round((session.heard_s or sum(lengths.values())) / 60, 1),
         captions=len(shown),
         p50_s=round(took.p50 / 1000, 2) if took else None,
@@ -90,17 +90,17 @@ def figures(folder: Path, found: Harvest | None = None) -> ServiceFigures:
 def dashboard(folders: Sequence[Path], data: DataFolder) -> str:
     """Return the page of these sessions, the oldest first. Raises LearningError.
 
-    A session that cannot be read is named on the page and left out.
+    The page leaves out a session that cannot be read, and names it.
     """
     services: list[ServiceFigures] = []
     unread: list[str] = []
     for folder in folders:
         try:
             collected = data.session_file(folder.name).exists()
-            told = figures(folder, data.harvest(folder.name) if collected else None)
-            if told.captions:  # a start that failed is no service
-                services.append(told)
-        # Told on the page: one damaged session must not hide all the others.
+            service = figures(folder, data.harvest(folder.name) if collected else None)
+            if service.captions:  # a failed start is no service
+                services.append(service)
+        # The page reports it: one damaged session must not hide the others.
         except SessionError as error:
             unread.append(str(error))
     return render_page(
@@ -108,9 +108,9 @@ def dashboard(folders: Sequence[Path], data: DataFolder) -> str:
         services=[(day(each.name), each) for each in services],
         unread=unread,
         charts=_charts(services),
-        # The last change of each role is in force.
+        # The last change of each role is in effect.
         models=list({each.role: each for each in read_deployments(data)}.values()),
-        comparisons=read_comparisons(data)[:-6:-1],  # the five newest, the last one first
+        comparisons=read_comparisons(data)[:-6:-1],  # the five newest, the newest first
         focus=read_focus(data),
         minutes=round(sum(each.minutes for each in services)),
         reviewed=round(sum(each.reviewed_minutes for each in services), 1),
@@ -119,14 +119,14 @@ def dashboard(folders: Sequence[Path], data: DataFolder) -> str:
 
 
 def day(name: str) -> str:
-    """Return when a session began, as short as a chart needs it: "Sun 22 Nov, 9:30"."""
+    """Return the start of a session in short form for a chart: "Sun 22 Nov, 9:30"."""
     began = started(name)
     return name if began is None else f"{began:%a} {began.day} {began:%b}, {began.hour}:{began:%M}"
 
 
 def _charts(services: Sequence[ServiceFigures]) -> list[tuple[str, str, object]]:
-    """Return (title, what it says, drawing) of each chart that has anything to draw."""
-    told: list[tuple[str, str, list[float | None], float, float | None]] = [
+    """Return (title, explanation, drawing) of each chart that is not empty."""
+    charts: list[tuple[str, str, list[float | None], float, float | None]] = [
         (
             "Words misheard",
             "Of what people have reviewed: of 100 words, how many were heard wrongly.",
@@ -167,13 +167,13 @@ def _charts(services: Sequence[ServiceFigures]) -> list[tuple[str, str, object]]
     names = [day(each.name) for each in services]
     made: list[tuple[str, str, object]] = [
         (title, says, columns(list(zip(names, values, strict=True)), top, title, goal))
-        for title, says, values, top, goal in told
-        # A chart without a single column would look like a fault of the page.
+        for title, says, values, top, goal in charts
+        # A chart without any column would look like a fault of the page.
         if any(value is not None for value in values)
     ]
     estimates = [value for each in services for value in each.estimates]
     if estimates:
-        # 1.0 itself belongs to the last bin, which would be number 10.
+        # 1.0 itself, which would be bin number 10, belongs to the last bin.
         counts = Counter(min(_BINS - 1, int(value * _BINS)) for value in estimates)
         bins: list[tuple[str, float | None]] = [
             (f"{number / _BINS:.1f}", float(counts[number])) for number in range(_BINS)
@@ -184,20 +184,20 @@ def _charts(services: Sequence[ServiceFigures]) -> list[tuple[str, str, object]]
 
 
 def _terms(found: Harvest) -> float | None:
-    """Return the share of the church's words that were misheard, of what was reviewed."""
-    # Only there is the text what was really said; elsewhere it is what was recognized.
+    """Return the share of the church's words that were misheard in reviewed captions."""
+    # Only there is the text what was really said; elsewhere it is the recognized text.
     said, misheard = terms_misheard(pair for pair in found.pairs if pair.source == "review")
     return misheard.total() / said.total() if said else None
 
 
 def _wer(session: Session, decided: Sequence[Reviewed]) -> float | None:
-    """Return the WER of what was heard, compared with the reviewed text."""
+    """Return the WER of the recognized text against the reviewed text."""
     pairs = [
         (each.source, record.text)
         for each in decided
-        # Of a rejected one nobody has said what was really spoken.
+        # A rejected caption has no text of what was really said.
         if each.outcome in ("approved", "corrected") and (record := session.by_id.get(each.id))
     ]
-    # Over all words together: the mean of captions would be ruled by the short ones.
+    # Over all words together: short captions would dominate a mean over captions.
     rate = word_error_rate((said, heard) for said, heard in pairs if said.strip())
     return None if rate is None else round(rate, 4)

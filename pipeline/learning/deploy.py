@@ -1,9 +1,9 @@
-"""Putting a new model into service, and taking it out again.
+"""Deploy a new model, and roll back to the one before.
 
-A deployed model is copied into the store of models under a name of its own, whole or not at all;
-the model that was in use stays where it is. Then one key of config.toml is changed. A running
-service reads it at its next start only. `deployed.jsonl` in the data folder tells who was in
-service when, so that one command goes back.
+A deployed model is copied atomically into the model store under its own name; the model that was
+in use stays in place. Then one key of config.toml is changed. A running service reads the key only
+at its next start. `deployed.jsonl` in the data folder records which model was in use when, so that
+one command can roll back.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from pipeline.models.registry import KEYS, Role
 
 DEPLOYED = "deployed.jsonl"
 SOURCE = "learn deploy"
-"""What a deployed model's manifest says of where it came from."""
-# No separator, and no dot in front: the name becomes a folder beside those of other models.
+"""The source in a deployed model's manifest."""
+# No path separator and no leading dot: the name becomes a folder beside those of other models.
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
-# Left free: a disk that is full to the last byte would stop the records of the next service.
+# Kept free: on a full disk the next service could not write its records.
 _SPARE_BYTES = 200_000_000
 
 
@@ -42,11 +42,11 @@ class Deployment:
     role: Role
     name: str
     sha256: str
-    # Values and not only the model's name: a prompt may have changed with it.
+    # All values, not only the model's name: the prompt may have changed too.
     before: Mapping[str, str]
     after: Mapping[str, str]
     rollback: bool = False
-    """Whether it takes an earlier one back."""
+    """Whether it undoes an earlier deployment."""
 
 
 _HISTORY = Ledger(DEPLOYED, Deployment)
@@ -63,27 +63,27 @@ def deploy(
     force: bool = False,
     on_bytes: Callable[[int], None] = nobody,
 ) -> Deployment:
-    """Copy a model into the store as `name` and have the next start use it.
+    """Copy a model into the store as `name` and make the next start use it.
 
-    `model` is a .gguf file, or a folder of CTranslate2. `prompt` is how a Gemma is asked, "" as
-    it was when it was compared. Unless `force`, it must have been compared with the one in use and
-    not be worse. Raises LearningError (model-missing, name-malformed, not-compared, worse,
-    config-missing), ModelError, ConfigError; then everything is as it was.
+    `model` is a .gguf file or a CTranslate2 folder. `prompt` is a Gemma's prompt style, "" for
+    that of its comparison. Unless `force`, the model must have been compared with the one in use
+    and not be worse. Raises LearningError (model-missing, name-malformed, not-compared, worse,
+    config-missing), ModelError, ConfigError; then nothing has changed.
     """
     weights = weights_to_deploy(model)
     if not _NAME.fullmatch(name):
         message = f"{name!r} can be no name of a model."
         raise LearningError("name-malformed", message, "Use letters, digits, dots and hyphens.")
-    # Before gigabytes are copied: without a file nothing could name the model.
+    # Before gigabytes are copied: without a config.toml nothing could name the model.
     config = _config(loaded)
-    # By content, not by name: only the very file that was compared goes into service.
+    # By content, not by name: only the exact file that was compared may be deployed.
     digest = sha256(weights)
-    told = _told(data, role, digest)
+    comparison = _told(data, role, digest)
     if not force:
-        _require_verdict(told)
-    prompt = prompt or (told.prompt if told else "")
+        _require_verdict(comparison)
+    prompt = prompt or (comparison.prompt if comparison else "")
     store = ModelLibrary.of(loaded.settings)
-    # Before the key: a config.toml that names a model which is not there ends the next start.
+    # Before the key: the next start fails if config.toml names a missing model.
     _copy(store, role, model, name, on_bytes)
     after = {KEYS[role]: name} | ({"translate.final.prompt": prompt} if prompt else {})
     return _switch(data, config, loaded, role=role, name=name, digest=digest, after=after)
@@ -102,7 +102,7 @@ def weights_to_deploy(model: Path) -> Path:
 
 
 def rollback(loaded: Loaded, data: DataFolder, role: Role) -> Deployment:
-    """Have the next start use what was in use before the last deployment of a role.
+    """Make the next start use the model from before the last deployment of a role.
 
     Raises LearningError (nothing-deployed), ConfigError.
     """
@@ -110,7 +110,7 @@ def rollback(loaded: Loaded, data: DataFolder, role: Role) -> Deployment:
     left: list[Deployment] = []
     for each in history:
         if each.rollback:
-            # As on a stack: each one taken back uncovers the one before it.
+            # As on a stack: each rollback uncovers the deployment before.
             left = left[:-1]
         else:
             left.append(each)
@@ -119,7 +119,7 @@ def rollback(loaded: Loaded, data: DataFolder, role: Role) -> Deployment:
         raise LearningError("nothing-deployed", message, f"Set {KEYS[role]} in config.toml.")
     last = left[-1]
     config = _config(loaded)
-    # No hash: what was in use before may be a starter, a path or a name of the store.
+    # No hash: the earlier model may be a starter, a path or a name in the store.
     name = last.before.get(KEYS[role], "")
     return _switch(
         data, config, loaded, role=role, name=name, digest="", after=last.before, taken_back=True
@@ -132,9 +132,9 @@ def read_deployments(data: DataFolder) -> list[Deployment]:
 
 
 def _told(data: DataFolder, role: Role, digest: str) -> ModelComparison | None:
-    """Return the last comparison of a model as the new one."""
+    """Return the last comparison that had this model as the new one."""
     every = reversed(read_comparisons(data))
-    # The newest one counts: a second comparison may have had more sentences.
+    # The newest counts: a second comparison may have had more sentences.
     return next((each for each in every if (each.role, each.new_sha256) == (role, digest)), None)
 
 
@@ -163,10 +163,10 @@ def _copy(
     with writing(store.directory, LearningError, "models-unwritable", fix), store.lock(name):
         store.require_place(name)
         place = store.partial(name) / "new"
-        # What an attempt left there that was cut off.
+        # Remove the leftovers of an interrupted attempt.
         shutil.rmtree(place, ignore_errors=True)
         place.mkdir(parents=True)
-        # Before the first byte: a copy that fails after minutes has filled the disk meanwhile.
+        # Check first: a copy that fails after minutes would fill the disk.
         wanted = sum(file.stat().st_size for file in files)
         if shutil.disk_usage(place).free < wanted + _SPARE_BYTES:
             raise LearningError(
@@ -190,17 +190,17 @@ def _copy(
 def _stored(file: Path, root: Path, place: Path, on_bytes: Callable[[int], None]) -> StoredFile:
     target = place / file.relative_to(root)
     target.parent.mkdir(parents=True, exist_ok=True)
-    # The content only: rights and owner of a trainer's file may keep the daemon from reading it.
+    # Copy only the content: mode and owner of a trainer's file may keep the daemon from reading it.
     shutil.copyfile(file, target)
     size = target.stat().st_size
     on_bytes(size)
     path = file.relative_to(root).as_posix()
-    # Of the copy: a hash of the original would not show what the copying has broken.
+    # Hash the copy: a hash of the original would not show a damaged copy.
     return StoredFile(path=path, size_bytes=size, sha256=sha256(target))
 
 
 def _config(loaded: Loaded) -> Path:
-    """Return the file whose key is changed. Raises LearningError (config-missing)."""
+    """Return the config file to change. Raises LearningError (config-missing)."""
     if loaded.file is None:
         raise LearningError(
             "config-missing",
@@ -221,19 +221,19 @@ def _switch(
     after: Mapping[str, str],
     taken_back: bool = False,
 ) -> Deployment:
-    """Tell the history, then the settings: a kill in between is mended by doing it again."""
+    """Write the history, then the settings: after a kill in between, repeating it repairs both."""
     now = dict(leaves(loaded.settings.model_dump()))
     made = Deployment(
         utc=utc_now(),
         role=role,
         name=name,
         sha256=digest,
-        # What is in force and not what is in the file: there a key may be missing.
+        # The settings in effect, not those in the file, where a key may be missing.
         before={key: str(now[key]) for key in after},
         after=after,
         rollback=taken_back,
     )
-    # Before anything is written: what is overridden elsewhere would change nothing.
+    # Before anything is written: a change of an overridden key would have no effect.
     for key in after:
         if loaded.origins[key] in ("environment", "command line"):
             raise LearningError(
@@ -241,12 +241,12 @@ def _switch(
                 f"{key} comes from the {loaded.origins[key]}, which wins over config.toml.",
                 "Remove it there first.",
             )
-    # On the disk before config.toml is changed: without this line nobody could go back.
+    # On disk before config.toml changes: without this line no rollback is possible.
     _HISTORY.append(data, made)
     try:
         editor.write(config, dict(after), datetime.now(UTC))
     except ConfigError:
-        # Lines are only ever added: the opposite one leaves the history as if this had not been.
+        # The file is append-only: the opposite line cancels this one.
         undone = replace(made, before=after, after=made.before, rollback=not taken_back)
         _HISTORY.append(data, undone)
         raise

@@ -1,7 +1,7 @@
-"""Fit what tells wrong captions from right ones to the decisions of people.
+"""Fit the model that separates wrong captions from right ones to the decisions of reviewers.
 
-A third of the decisions is held out: what is fitted is used only if it does better there. For the
-judge of finals, one that a person approved is right, one that was corrected or rejected is wrong.
+A third of the decisions is held out: a fitted model is used only if it does better there. For the
+judge of finals, an approved final is right, and a corrected or rejected one is wrong.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ from pipeline.session.reader import Session
 T = TypeVar("T")
 
 ENOUGH = 100
-"""Fewest decisions that something is fitted to."""
+"""Minimum number of decisions for a fit."""
 FEWEST = 20
-"""Of each kind: right and wrong."""
+"""Minimum of each kind, right and wrong."""
 USUAL = 20
-"""Number of probabilities that represent a service which has just begun."""
+"""Number of probabilities that represent a service that has just begun."""
 
 
 def is_enough(decided: Sequence[tuple[T, bool]]) -> bool:
     """Whether there are enough decisions (value, is wrong), and of both kinds."""
     wrong = sum(is_wrong for _, is_wrong in decided)
-    # Both kinds: of a hundred right ones nothing can be learnt about wrong ones.
+    # Both kinds: a hundred right ones teach nothing about wrong ones.
     return len(decided) >= ENOUGH and min(wrong, len(decided) - wrong) >= FEWEST
 
 
 def parted(decided: Sequence[tuple[T, bool]]) -> tuple[list[tuple[T, bool]], list[tuple[T, bool]]]:
-    """Return the decisions to fit to, and the third of each kind that is held out."""
-    # Sorted by kind first, so that every third is a third of the wrong ones, too.
+    """Return the decisions to fit to, and the held-out third of each kind."""
+    # Sorted by kind, so that every third one gives a third of each kind.
     ordered = sorted(decided, key=lambda each: each[1])
     return [each for n, each in enumerate(ordered) if n % 3], ordered[::3]
 
@@ -49,13 +49,13 @@ def parted(decided: Sequence[tuple[T, bool]]) -> tuple[list[tuple[T, bool]], lis
 def fit(evidence: Sequence[Evidence], wrong: Sequence[bool], ridge: float = 1.0) -> DoubtModel:
     """Fit a judge by Newton's method; `ridge` keeps weights small. Both outcomes must occur.
 
-    What is never known gets no weight.
+    A feature that is never known gets no weight.
     """
     rows = np.stack([row_of(each) for each in evidence])
     known = ~np.isnan(rows)
     counts = known.sum(axis=0)
     mean = np.where(known, rows, 0.0).sum(axis=0) / np.maximum(counts, 1)
-    # The unknown becomes the mean: it moves no judgement either way.
+    # An unknown value becomes the mean, so it has no effect on the judgement.
     centred = np.where(known, rows - mean, 0.0)
     scale = np.sqrt((centred**2).sum(axis=0) / np.maximum(counts, 1))
     # A feature that never varies would be divided by 0.
@@ -63,11 +63,11 @@ def fit(evidence: Sequence[Evidence], wrong: Sequence[bool], ridge: float = 1.0)
     x = np.hstack([centred / scale, np.ones((len(rows), 1))])
     y = np.array(wrong, float)
     weights = np.zeros(x.shape[1])
-    # The bias is not kept small: it says how common mistakes are, which may be very little.
+    # No ridge on the bias: it reflects how common mistakes are, which may be very rare.
     penalty = np.diag([ridge] * (x.shape[1] - 1) + [1e-9])
-    # Limited: of classes that a line parts the steps may never get small.
+    # Limited: with linearly separable classes the steps may never become small.
     for _ in range(30):
-        # Clipped: with classes that a line parts, weights grow until exp overflows.
+        # Clipped: with linearly separable classes the weights grow until exp overflows.
         p = 1 / (1 + np.exp(-np.clip(x @ weights, -30, 30)))
         gradient = x.T @ (p - y) + penalty @ weights
         hessian = (x * (p * (1 - p))[:, None]).T @ x + penalty
@@ -86,7 +86,7 @@ def fit(evidence: Sequence[Evidence], wrong: Sequence[bool], ridge: float = 1.0)
 
 
 def auc(scores: Sequence[float], wrong: Sequence[bool]) -> float:
-    """Return how often a wrong one of a pair has the higher score; ties count half. 0..1."""
+    """Return how often the wrong one of a pair has the higher score; ties count half. 0..1."""
     order = np.argsort(np.array(scores), kind="stable")
     values = np.array(scores)[order]
     ranks = np.empty(len(values))
@@ -98,26 +98,26 @@ def auc(scores: Sequence[float], wrong: Sequence[bool]) -> float:
             start = end
     is_wrong = np.array(wrong)[order]
     positive, negative = int(is_wrong.sum()), int((~is_wrong).sum())
-    # Without a pair nothing can be told apart, which is what chance would do.
+    # Without a pair, return the value of chance.
     if not (positive and negative):
         return 0.5
-    # Mann and Whitney's U: the ranks of the wrong ones, less those that they have among themselves.
+    # Mann and Whitney's U: the ranks of the wrong ones, minus their ranks among themselves.
     total = float(ranks[is_wrong].sum())
     return (total - positive * (positive + 1) / 2) / (positive * negative)
 
 
 def lowest_bar(decided: Sequence[tuple[float, bool]], most_wrong: float) -> float | None:
-    """Return the lowest score from which on at most such a share is wrong; None if there is none.
+    """Return the lowest score at or above which at most the share `most_wrong` is wrong, or None.
 
-    `decided`: score, and whether it is wrong.
+    `decided` contains each score, and whether it is wrong.
     """
     ranked = sorted(decided, key=lambda each: -each[0])
     wrong, found = 0, None
     for count, (score, is_wrong) in enumerate(ranked, 1):
         wrong += is_wrong
-        # Of equal scores all pass or none.
+        # Equal scores pass together or not at all.
         ends = count == len(ranked) or ranked[count][0] < score
-        # The last one that holds: further down more pass, and the share may fall again.
+        # The last one that fits: with more captions further down the share may fall again.
         if ends and wrong <= most_wrong * count:
             found = score
     return found
@@ -129,7 +129,7 @@ def _rounded(values: NDArray[np.float64]) -> tuple[float, ...]:
 
 @dataclass(frozen=True, slots=True)
 class FittedJudge:
-    """A new judge, and how well it and the one in use tell wrong from right on held-out finals."""
+    """A new judge, and how well it and the one in use separate held-out finals."""
 
     model: DoubtModel
     reviewed: int
@@ -140,12 +140,12 @@ class FittedJudge:
     @property
     def is_better(self) -> bool:
         """Whether it is worth using."""
-        # Held-out ones only, for both: what a judge was fitted to it always knows better.
+        # Both on held-out finals only: a judge is always better on those it was fitted to.
         return self.auc > self.auc_in_use
 
 
 def reviewed(folders: Iterable[Path]) -> list[tuple[Evidence, bool]]:
-    """Return the evidence of every final that a person judged, and whether it was wrong.
+    """Return the evidence of every reviewed final, and whether it was wrong.
 
     Raises SessionError.
     """
@@ -154,14 +154,14 @@ def reviewed(folders: Iterable[Path]) -> list[tuple[Evidence, bool]]:
         decisions = read_decisions(folder)
         for record in Session(folder).shown:
             decided = decisions.get(record.id)
-            # Only finals with an opinion: others the judge does not see in a service.
+            # Only finals with an opinion: in a service the judge sees no others.
             if decided and decided.outcome != "open" and record.opinion is not None:
                 found.append((evidence_of_record(record), decided.outcome != "approved"))
     return found
 
 
 def evidence_of_record(record: UtteranceRecord) -> Evidence:
-    """Return what a session's record knows of a final."""
+    """Return the evidence about a final in a session's record."""
     final = record.final
     return gathered(
         record.opinion,
@@ -174,7 +174,7 @@ def evidence_of_record(record: UtteranceRecord) -> Evidence:
 
 
 def fit_judge(decided: Sequence[tuple[Evidence, bool]], in_use: DoubtModel) -> FittedJudge:
-    """Fit a judge to decisions. Raises LearningError where there are too few of a kind."""
+    """Fit a judge to decisions. Raises LearningError if there are too few of a kind."""
     wrong = sum(is_wrong for _, is_wrong in decided)
     if not is_enough(decided):
         raise LearningError(
@@ -185,15 +185,15 @@ def fit_judge(decided: Sequence[tuple[Evidence, bool]], in_use: DoubtModel) -> F
         )
     learnt, held_out = parted(decided)
     model = fit([each for each, _ in learnt], [is_wrong for _, is_wrong in learnt])
-    told = [is_wrong for _, is_wrong in held_out]
+    wrong_held_out = [is_wrong for _, is_wrong in held_out]
     mine, theirs = (
-        round(auc([judge.probability(each) for each, _ in held_out], told), 4)
+        round(auc([judge.probability(each) for each, _ in held_out], wrong_held_out), 4)
         for judge in (model, in_use)
     )
     return FittedJudge(model, len(decided), wrong, mine, theirs)
 
 
 def write_judge(model: DoubtModel, file: Path) -> None:
-    """Put a judge in use from the next start on. Raises LearningError."""
+    """Save a judge, which is used from the next start on. Raises LearningError."""
     with writing(file, LearningError, "judge-unwritable"):
         write_whole(file, dumped(model).encode())

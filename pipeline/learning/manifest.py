@@ -1,6 +1,6 @@
-"""A manifest beside what a step made: its inputs with hashes, settings, versions and figures.
+"""The manifest of a step's result: its inputs with hashes, settings, versions and figures.
 
-The steps of `learn` and the scripts in `training` write the same.
+The steps of `learn` and the scripts in `training` write the same format.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pipeline.core.files import write_whole
 from pipeline.core.formats import utc_now
 from pipeline.models.library import digest, nobody
 
-# Those whose version changes what a step makes.
+# Libraries whose version affects a step's result.
 _LIBRARIES = (
     *("ctranslate2", "faster-whisper", "gguf", "llama-cpp-python", "numpy", "peft", "sacrebleu"),
     *("sentencepiece", "torch", "transformers"),
@@ -34,7 +34,7 @@ def write_manifest(
 ) -> None:
     """Write a step's manifest as JSON. Raises OSError.
 
-    Of a path among the settings only its name is written, as with the inputs.
+    For a path in the settings only its name is written, as for the inputs.
     """
     content = {
         "step": step,
@@ -52,24 +52,24 @@ def write_manifest(
 def describe(path: Path) -> dict[str, Any]:
     """Return name, size and SHA-256 of a file. Raises OSError.
 
-    Only the name: the folder would tell where somebody keeps their files.
+    Only the name, since the folder would reveal where somebody keeps their files.
     """
     return {"file": path.name, "bytes": path.stat().st_size, "sha256": sha256(path)}
 
 
 def sha256(path: Path) -> str:
     """Return the hash of a file's content, in hexadecimal. Raises OSError."""
-    # In pieces: weights are larger than the memory of some machines.
+    # In chunks, since weights may be larger than the machine's memory.
     return digest(path, "sha256", nobody)
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of the libraries that are here."""
+    """Return the versions of the installed libraries."""
     found = {}
     for name in _LIBRARIES:
         try:
             found[name] = version(name)
-        # Most installations have no torch, and many steps need none of these.
+        # Most installations lack torch, and many steps need none of these libraries.
         except PackageNotFoundError:
             continue
     return found

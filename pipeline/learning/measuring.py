@@ -1,4 +1,4 @@
-"""What engines are measured with: sentences with a reference, and sound with its words."""
+"""Test sets for engines: sentences with a reference, and sound with its transcript."""
 
 from __future__ import annotations
 
@@ -25,25 +25,25 @@ from pipeline.learning.verdict import OWN_SERMONS, OWN_SOUND, PREACHING, VOICES
 _RECORDED = ("demo", "voices")
 _TEXTS = ("training", "data")
 _PREACHED = {"es": (*_TEXTS, "sermon_test.tsv"), "fr": (*_TEXTS, "sermon_test_fr.tsv")}
-"""Modern preaching in English with its translation, by the language of that."""
+"""Modern preaching in English with its translation, by target language."""
 
 _Item = TypeVar("_Item")
 
 
 @dataclass(frozen=True, slots=True)
 class SentenceSet:
-    """Sentences of one kind, under a name."""
+    """A named set of sentences of one kind."""
 
     name: str
     sentences: tuple[Sentence, ...]
-    # By place and not by text: `few_sentences` thins both out in the same way.
+    # By position, not by text: `few_sentences` thins out both in the same way.
     meanings: tuple[Meaning, ...] = ()
-    """Of each sentence, what a translation has to say, where somebody has written that down."""
+    """For each sentence, what a translation must say; empty if nobody has written that down."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spoken:
-    """A file of sound and what is said in it."""
+    """A file of sound and its transcript."""
 
     file: Path
     text: str
@@ -55,16 +55,16 @@ class Spoken:
 def sentence_sets(
     data: DataFolder, langs: tuple[str, str], more: Iterable[tuple[str, Path]] = ()
 ) -> list[SentenceSet]:
-    """Return all there is to measure translators with, empty sets left out.
+    """Return all sets to measure translators with, without empty ones.
 
-    These are the church's own held-out pairs, the project's sentences of general and theological
-    speech with their terms, of modern preaching, and of the benchmark of meaning, and `more` files
+    These are the church's own held-out pairs; the project's sentences of general and theological
+    speech with their terms, of modern preaching and of the benchmark of meaning; and `more` files
     of pairs by name. Raises LearningError, UsageError.
     """
-    # Never trained on, so that a model which has learnt by heart gains nothing here.
+    # Never trained on, so that memorizing does not help a model here.
     held_out = [pair for pair in data.pairs() if is_held_out(pair)]
     sets = [SentenceSet(OWN_SERMONS, _sentences("sermon", held_out, langs))]
-    # The other files that ship are of the same languages.
+    # The other shipped files have the same languages.
     if langs in FILES:
         gate = read_gate(None, *langs)
         sets += [
@@ -84,10 +84,10 @@ def sentence_sets(
 def sound_sets(data: DataFolder, lang: str, folder: Path | None = None) -> list[Spoken]:
     """Return the sound to measure recognizers with: a folder with metadata.jsonl, and voices.
 
-    Without one, the data folder's own sound of pairs that are held out. The voices are the
-    project's recordings of people who are of no church, in English: what a recognizer that has
-    learnt a church's words must not forget. Without own sound there is nothing to compare, and
-    they are not returned either. Raises LearningError, SessionError.
+    Without a folder it is the data folder's sound of held-out pairs. The voices are the project's
+    English recordings of people outside any church: a recognizer that has learnt a church's words
+    must still hear them well. Without own sound there is nothing to compare, so the voices are not
+    returned either. Raises LearningError, SessionError.
     """
     own = _own_sound(data) if folder is None else _read_metadata(folder)
     if not own or lang != "en":
@@ -97,7 +97,7 @@ def sound_sets(data: DataFolder, lang: str, folder: Path | None = None) -> list[
 
 
 def few_sentences(sets: Sequence[SentenceSet], count: int) -> list[SentenceSet]:
-    """Return sets of at most `count` sentences each, from all over them; 0 is all."""
+    """Return sets of at most `count` sentences each, spread evenly; 0 is all."""
     return [
         replace(
             each, sentences=_spread(each.sentences, count), meanings=_spread(each.meanings, count)
@@ -107,14 +107,14 @@ def few_sentences(sets: Sequence[SentenceSet], count: int) -> list[SentenceSet]:
 
 
 def few_spoken(sound: Sequence[Spoken], count: int) -> list[Spoken]:
-    """Return at most `count` utterances of each set, from all over it; 0 is all."""
+    """Return at most `count` utterances of each set, spread evenly; 0 is all."""
     names = dict.fromkeys(each.set for each in sound)
     chosen = ([each for each in sound if each.set == name] for name in names)
     return [each for own in chosen for each in _spread(own, count)]
 
 
 def _spread(items: Sequence[_Item], count: int) -> tuple[_Item, ...]:
-    # Not the first ones: they would be of one subject, or of the oldest service.
+    # Not the first ones, which would be about one subject or from the oldest service.
     chosen = min(count, len(items)) if count else len(items)
     return tuple(items[n * len(items) // chosen] for n in range(chosen))
 
@@ -123,7 +123,7 @@ def _meaning_set(lang: str) -> SentenceSet:
     cases = [
         (each.said, each.meanings[lang])
         for each in read_meanings()
-        # The others mean something only behind another sentence, and one at a time is compared.
+        # The others need the sentence before them, and sentences are compared one at a time.
         if lang in each.meanings and not each.before
     ]
     return SentenceSet(
@@ -135,7 +135,7 @@ def _meaning_set(lang: str) -> SentenceSet:
 
 def _own_sound(data: DataFolder) -> list[Spoken]:
     held_out = {pair.audio for pair in data.pairs() if pair.audio and is_held_out(pair)}
-    # Without any the file need not be there.
+    # Without held-out sound the file may be missing.
     every = _read_metadata(data.path / AUDIO) if held_out else []
     return [each for each in every if each.file.name in held_out]
 

@@ -1,8 +1,7 @@
-"""Starting the trainers, which need torch and a checkout, from the program, which needs neither.
+"""Start the trainers, which need torch and a checkout, from the program, which needs neither.
 
-They run in processes of their own, at the lowest priority: nothing of torch is ever in the
-daemon's memory, and a service that starts meanwhile has the processor. A trainer that was cut off
-goes on from its checkpoint.
+They run in separate processes at the lowest priority: torch is never in the daemon's memory, and a
+service that starts meanwhile gets the CPU. An interrupted trainer resumes from its checkpoint.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from pipeline.models.registry import Role
 
 _CHECKOUT = Path(__file__).resolve().parents[2]
 _TRAINERS = "training"
-# What the trainers import: a missing one is told before anything has begun.
+# The trainers import these: a missing one is reported before anything begins.
 _PACKAGES = ("torch", "gguf", "safetensors", "peft", "transformers")
 _NEEDED: Mapping[str, tuple[str, str, str]] = {
     "translator": ("mix-missing", "train.jsonl", "Run `stark-translate learn mix` first."),
@@ -37,71 +36,71 @@ _NEEDED: Mapping[str, tuple[str, str, str]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainingOrder:
-    """What is to be trained, on what, for how long."""
+    """What to train, on what, and for how long."""
 
     role: Role
     base: Path
-    """What it begins from: a folder of CTranslate2, or for gemma that of cut_vocabulary or of
-    Hugging Face, or the GGUF file of a starter."""
+    """The model to start from: a CTranslate2 folder, or for gemma a folder of cut_vocabulary or
+    of Hugging Face, or the GGUF file of a starter."""
     material: Path
-    """What it learns from: a mix, or for stt the folder of sound."""
+    """The training data: a mix, or for stt the folder of sound."""
     out: Path
-    """Checkpoints, and at the end `model`."""
+    """Folder of checkpoints, and at the end of `model`."""
     minutes: float
-    """In all, earlier runs included."""
-    # One by default: a service that begins meanwhile needs the others.
+    """Total time, with earlier runs."""
+    # One by default, since a service that begins meanwhile needs the others.
     threads: int = 1
     more: tuple[str, ...] = ()
     """Further options of the trainer."""
     levels: str = ""
-    """Of a Gemma, as they are typed; all without any."""
+    """A Gemma's levels, as typed; empty: all."""
     sentences: int = 0
-    """Of each set that a Gemma's levels are measured with; 0 is all."""
+    """Number of sentences per set to measure a Gemma's levels with; 0 is all."""
     target: str = "es"
     """The code of the language that a translator learns."""
 
 
 def minutes_of(text: str) -> float:
-    """Return the minutes that an option asks for. Raises ArgumentTypeError."""
+    """Return an option's minutes. Raises ArgumentTypeError."""
     try:
         minutes = float(text)
     except ValueError:
         minutes = math.nan
-    # A clock never reaches "nan" or "inf": the training would not end, or learn nothing.
+    # With "nan" or "inf" the training would not end, or learn nothing.
     if not (math.isfinite(minutes) and minutes > 0):
         raise argparse.ArgumentTypeError(f"{text!r} is no number of minutes, such as 60")
     return minutes
 
 
 _GENTLY = ("--muon-rate", "2e-4", "--adam-rate", "2e-4")
-"""Peak rates for a Marian that goes on: docs/decisions/082."""
+"""Peak learning rates for a Marian that is trained further: docs/decisions/082."""
 
 
 def commands(order: TrainingOrder) -> list[list[str]]:
-    """Return the programs that train and convert, in their order, as they are typed."""
-    # The trainers run in the checkout, where a relative path would be another one.
+    """Return the command lines that train and convert, in order."""
+    # Absolute, since the trainers run in the checkout.
     base, mix, out = (path.absolute() for path in (order.base, order.material, order.out))
-    told = ["--sound" if order.role == "stt" else "--mix", str(mix), "--out", str(out)]
-    told += ["--minutes", f"{order.minutes:g}", "--threads", str(order.threads), "--no-compile"]
-    told += order.more
+    options = ["--sound" if order.role == "stt" else "--mix", str(mix), "--out", str(out)]
+    options += ["--minutes", f"{order.minutes:g}", "--threads", str(order.threads), "--no-compile"]
+    options += order.more
     target = ("--target", order.target)
-    # The trainers refuse to write over one: it may be days of work.
+    # The trainers refuse to overwrite a checkpoint, which may be days of work.
     if (out / "checkpoint.pt").exists():
-        told.append("--resume")
+        options.append("--resume")
     levels = ("--levels", order.levels) if order.levels else ()
     if order.role == "stt":
         return [
-            _module("train.fine_tune_whisper", "--base", str(base), *told),
+            _module("train.fine_tune_whisper", "--base", str(base), *options),
             _module(
                 "export.export_whisper",
                 *("--base", str(base), "--sound", str(mix), "--run", str(out)),
                 *("--out", str(out / "model"), "--threads", str(order.threads)),
             ),
         ]
-    # As Hugging Face has it; a folder of cut_vocabulary has a shape.json in its place.
+    # A folder of Hugging Face; a folder of cut_vocabulary has a shape.json instead.
     if order.role == "gemma" and (base / "config.json").is_file():
         return [
-            _module("train.fine_tune_translategemma", "--base", str(base), *told, *target),
+            _module("train.fine_tune_translategemma", "--base", str(base), *options, *target),
             [
                 *(sys.executable, "-m", "training.gguf_export.convert_translategemma"),
                 *("--base", str(base), "--adapter", str(out / "adapter")),
@@ -112,7 +111,7 @@ def commands(order: TrainingOrder) -> list[list[str]]:
         ]
     if order.role == "gemma":
         return [
-            _module("train.fine_tune_gemma", "--base", str(base), *told, *target),
+            _module("train.fine_tune_gemma", "--base", str(base), *options, *target),
             _module(
                 "export.export_gemma",
                 *("--model", str(out / "merged"), "--mix", str(mix), "--out", str(out / "model")),
@@ -123,8 +122,8 @@ def commands(order: TrainingOrder) -> list[list[str]]:
             ),
         ]
     return [
-        # A model that is good already forgets at the rates of one that knows nothing.
-        _module("train.train_marian", "--init", str(base), *told, *target, *_GENTLY),
+        # At the rates for an untrained model a good one would forget.
+        _module("train.train_marian", "--init", str(base), *options, *target, *_GENTLY),
         _module(
             "export.export_marian",
             *("--model", str(out), "--base", str(base), "--out", str(out / "model")),
@@ -135,25 +134,25 @@ def commands(order: TrainingOrder) -> list[list[str]]:
 def train(
     order: TrainingOrder, *, on_line: Callable[[str], None], checkout: Path = _CHECKOUT
 ) -> Path:
-    """Train and convert; return where the model is, a folder of CTranslate2 or of GGUF files.
+    """Train and convert; return the model's folder, of CTranslate2 or of GGUF files.
 
-    `on_line` is told what the trainers print. Raises LearningError (train-unavailable,
-    training-failed); what was trained until then is kept, and the next run goes on from it.
+    `on_line` gets the lines that the trainers print. Raises LearningError (train-unavailable,
+    training-failed); the training so far is kept, and the next run resumes it.
     """
     require_trainers(checkout)
     code, name, fix = _NEEDED["stt" if order.role == "stt" else "translator"]
-    # Here and not in the trainer, which loads torch before it could find out.
+    # Checked here, since the trainer would load torch first.
     if not (order.material / name).is_file():
         raise LearningError(code, f"There is no {name} in {order.material}.", fix)
-    # In processes one after the other: the converter needs the memory that the trainer had.
+    # In separate processes: the converter needs the trainer's memory.
     for command in commands(order):
         _run(command, checkout, on_line)
     return order.out / "model"
 
 
 def require_trainers(checkout: Path = _CHECKOUT) -> None:
-    """Check that the trainers and what they need are here. Raises LearningError."""
-    # Looked for, not imported: nothing of torch comes into this process.
+    """Check that the trainers and their packages are here. Raises LearningError."""
+    # Found without an import, so that torch is not loaded into this process.
     missing = [name for name in _PACKAGES if importlib.util.find_spec(name) is None]
     if missing or not (checkout / "training").is_dir():
         why = f"{', '.join(missing)} is not installed" if missing else "this is no checkout"
@@ -170,22 +169,22 @@ def _module(name: str, *arguments: str) -> list[str]:
 
 
 def _run(command: Sequence[str], checkout: Path, on_line: Callable[[str], None]) -> None:
-    """Run a program in the checkout, lines as they come. Raises LearningError."""
+    """Run a program in the checkout; pass on its lines as they come. Raises LearningError."""
     last = ""
     with subprocess.Popen(  # noqa: S603 - our own trainers
         ["nice", "-n", "19", *command],  # noqa: S607 - of every Linux
         cwd=checkout,
         stdout=subprocess.PIPE,
-        # In one stream with the rest: the last line of either says why it ended.
+        # Merged with stdout: the last line of either says why it ended.
         stderr=subprocess.STDOUT,
         text=True,
-        # Python holds back what it prints into a pipe; progress is to be seen as it comes.
+        # Without buffering, since progress must be visible at once.
         env=os.environ | {"PYTHONUNBUFFERED": "1"},
     ) as process:
         for line in process.stdout or ():
             last = line.strip() or last
             on_line(line.rstrip())
-    # After the block: only at its end the process has been waited for.
+    # After the block, whose end waits for the process.
     if process.returncode:
         raise LearningError(
             "training-failed",

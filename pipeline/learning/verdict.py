@@ -1,9 +1,9 @@
-"""What measures of two models come to: whether to deploy the new one, and why in plain words. Pure.
+"""Decide from the measures of two models whether to deploy the new one; explain it plainly. Pure.
 
-Three rules. A set of fewer than 30 sentences decides nothing: the bootstrap of one sentence is as
-sure as that of a thousand. Everyday speech and preaching that no church has trained on must be
-as good, but for one point of chrF++ at the lower end of the 95 % interval: "no significant loss"
-can also be said where too little was measured. And nothing else may be significantly worse.
+There are three rules. A set of fewer than 30 sentences decides nothing: the bootstrap of a single
+sentence looks as certain as that of a thousand. On everyday speech and preaching that no church has
+trained on, the lower end of the 95 % interval may be one point of chrF++ below the old model: "no
+significant loss" can also mean too little data. Nothing else may be significantly worse.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ MEANING = "meaning, %"
 WORDS_HEARD = "100 - WER"
 
 ENOUGH = 30
-"""Sentences or utterances from which on a set decides."""
+"""Minimum number of sentences or utterances with which a set decides."""
 MOST_LOSS = 1.0
-"""Points of chrF++ that the lower end of the interval may lie below the old model."""
+"""Points of chrF++ by which the lower end of the interval may be below the old model."""
 _OWN = (OWN_SERMONS, OWN_SOUND)
-# Sets that no training mix contains: what is lost there no church would notice in its own.
+# Sets that no training mix contains: a church's own set would not show a loss there.
 _GUARDED = (GENERAL, PREACHING)
-# One measure of them: with several, chance alone would often forbid a good model.
+# Only one measure: with several, chance alone would often block a good model.
 _GUARD = "chrF++"
 _SETS = {
     OWN_SERMONS: "your own sermons",
@@ -52,7 +52,7 @@ _MEASURES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
-    """One measure of one set: the old model's score, the new one's, and what chance explains."""
+    """One measure of one set: the scores of the old and the new model, and their interval."""
 
     set: str
     measure: str
@@ -62,32 +62,32 @@ class Measured:
 
     @property
     def decides(self) -> bool:
-        """Whether there are sentences enough; the few recordings of strangers have many words."""
+        """Whether the set is large enough; the few recordings of voices have many words."""
         return self.set == VOICES or self.count >= ENOUGH
 
     @property
     def speaks_against(self) -> bool:
-        """Whether the new model must not be used because of this."""
+        """Whether this measure forbids the new model."""
         return self.is_unsure or (self.decides and self.difference.verdict == "worse")
 
     @property
     def is_unsure(self) -> bool:
-        """Whether speech that no church has trained on may have lost more than is allowed."""
+        """Whether a set that no church has trained on may have lost more than allowed."""
         guarded = self.set in _GUARDED and self.measure == _GUARD
         return guarded and (not self.decides or self.difference.low < -MOST_LOSS)
 
 
 def advise(measured: Sequence[Measured]) -> tuple[Advice, tuple[str, ...]]:
-    """Return what to do, and the figures that speak for it."""
-    # One is enough: a gain elsewhere does not make up for a loss that listeners hear.
+    """Return what to do, and the figures that support it."""
+    # One is enough: a gain elsewhere does not make up for a loss that listeners notice.
     against = [each for each in measured if each.speaks_against]
-    told = against or [each for each in measured if each.decides and is_better(each)]
+    grounds = against or [each for each in measured if each.decides and is_better(each)]
     reasons = tuple(
         f"{each.measure} of {each.set} {each.difference.difference:+.1f}"
         f" ({each.difference.low:+.1f} to {each.difference.high:+.1f})"
-        for each in told
+        for each in grounds
     )
-    # Nothing measured is no praise: the model in use has at least been in use.
+    # Without any measure keep the model in use, which has at least been used.
     is_measured = any(each.decides for each in measured)
     return ("keep" if against or not is_measured else "deploy"), reasons
 
@@ -105,9 +105,9 @@ def in_words(measured: Sequence[Measured]) -> list[str]:
         head = "Use the new model: it is better, and nothing is lost that matters."
         if not gains:
             head = "The new model does no harm. It is not measurably better either."
-        told = [head]
+        lines = [head]
     else:
-        told = ["Keep the model that you have."]
+        lines = ["Keep the model that you have."]
     against = [each for each in measured if each.speaks_against]
     for each in against:
         change = each.difference
@@ -115,18 +115,18 @@ def in_words(measured: Sequence[Measured]) -> list[str]:
             continue
         of, unit = _SETS.get(each.set, each.set), _MEASURES.get(each.measure, each.measure)
         if change.verdict == "worse":
-            told.append(f"With the new one {of} got worse by {-change.difference:.1f} {unit}.")
+            lines.append(f"With the new one {of} got worse by {-change.difference:.1f} {unit}.")
         else:
-            told.append(
+            lines.append(
                 f"With the new one {of} may be worse by up to {-change.low:.1f} {unit}: "
                 f"that is more than {MOST_LOSS:g}."
             )
     for each in gains:
         of, unit = _SETS.get(each.set, each.set), _MEASURES.get(each.measure, each.measure)
-        told.append(f"Better: {of}, by {each.difference.difference:.1f} {unit}.")
-    # By set: its measures are all of the same sentences, and would say the same.
+        lines.append(f"Better: {of}, by {each.difference.difference:.1f} {unit}.")
+    # Once per set: all its measures are of the same sentences and would say the same.
     few = {each.set: each.count for each in measured if not each.decides}
-    return told + [
+    return lines + [
         f"Of {_SETS.get(name, name)} only {count} {'was' if count == 1 else 'were'} measured: "
         f"they count from {ENOUGH} on." + (" Review more captions." if name in _OWN else "")
         for name, count in few.items()
@@ -134,7 +134,7 @@ def in_words(measured: Sequence[Measured]) -> list[str]:
 
 
 def table_rows(measured: Sequence[Measured]) -> list[Mapping[str, str]]:
-    """Return the measures as rows that people read."""
+    """Return the measures as rows of a table for people."""
     return [
         {
             "set": each.set,

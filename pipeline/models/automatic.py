@@ -20,7 +20,7 @@ from pipeline.models.resolve import resolve
 
 AUTO = "auto"
 FIRST = "whisper-base"
-"""The recognizer of human voices that any machine can run: what `auto` takes before any tuning."""
+"""A recognizer for real voices that any machine can run: `auto` uses it before any tuning."""
 _KEPT_UP = "tuned.json"
 _MOONSHINE = Path("assets", "tiny-en")
 _KeptUp = TypeAdapter(dict[str, bool])
@@ -32,17 +32,17 @@ _FOR_PEOPLE: dict[Role, str] = {
 FULL_S = 30.0
 """Whisper's own window, which every model was trained on."""
 PROOF = "proof.json"
-"""In the folder of a trained model: how its conversion was proved."""
+"""Its file in the folder of a trained model: how its conversion was verified."""
 _STARTER_S = 10.0
 _SHORTEST_S = 1.0
 
 
 def recognizer_name(settings: Settings) -> str:
-    """Return what `stt.model` names; "auto" becomes the name of a model. Raises ModelError.
+    """Return the value of `stt.model`; "auto" becomes the name of a model. Raises ModelError.
 
-    It is the largest pulled model of which `tune` has said that it keeps up here; before any
-    tuning whisper-base, if it has been pulled; else the starter. For a streaming engine it is the
-    model that its package brings along. Raises ConfigError where that cannot be.
+    "auto" is the largest pulled model that is fast enough here by `tune`; before any tuning
+    whisper-base, if it is pulled; else the starter. For a streaming engine it is the model in the
+    engine's package. Raises ConfigError if that is not possible.
     """
     if settings.stt.model != AUTO:
         return settings.stt.model
@@ -51,17 +51,17 @@ def recognizer_name(settings: Settings) -> str:
     fast_enough, untried = _choices(settings, "stt")
     if fast_enough:
         return fast_enough
-    # Not measured yet is no reason against it; found too slow is.
+    # An unmeasured model may be used, one that was found too slow may not.
     return FIRST if FIRST in untried else STARTER
 
 
 def translator_name(settings: Settings, role: Role, name: str = "") -> str:
-    """Return the name of a translator's model: `name`, or without one that of the settings.
+    """Return the name of a translator's model: `name`, or else that of the settings.
 
     `role` is "marian" or "gemma". "auto" is the largest downloaded model of the two languages that
-    is fast enough here: `tune` has measured it, or `setup` has calculated it. Without such a model
-    it is the starter; where the starter lacks the languages, the smallest model that nobody has
-    measured. On a server "auto" is the starter, which `serve-model` serves by default.
+    is fast enough here, as `tune` has measured or `setup` has calculated. Without such a model it
+    is the starter; if the starter lacks the languages, the smallest unmeasured model. On a server
+    "auto" is the starter, which `serve-model` serves by default.
     Raises ModelError.
     """
     translate = settings.translate
@@ -77,14 +77,14 @@ def translator_name(settings: Settings, role: Role, name: str = "") -> str:
 
 
 def _choices(settings: Settings, role: Role) -> tuple[str, Sequence[str]]:
-    """Return the largest model that is fast enough, "" for none, and those that nobody measured.
+    """Return the largest model that is fast enough, "" for none, and the unmeasured models.
 
-    The latter begin with the smallest.
+    The unmeasured ones are sorted by size, the smallest first.
     """
     library = ModelLibrary.of(settings)
     kept_up = _read(library)
     here = sorted(_here(library, settings, role), key=lambda model: model.size_bytes)
-    # Of one family the larger one is better.
+    # In a family the larger model is better.
     fast_enough = [model.name for model in here if kept_up.get(model.name)]
     untried = [model.name for model in here if model.name not in kept_up]
     return fast_enough[-1] if fast_enough else "", untried
@@ -102,12 +102,12 @@ def _own_model(settings: Settings) -> Path:
 
 
 def models_in_use(settings: Settings) -> dict[Role, str]:
-    """Return the name of each model that captions are made with, by its role."""
+    """Return the name of each model that makes captions, by its role."""
     translate = settings.translate
     names: dict[Role, str] = {"stt": recognizer_name(settings)}
     if translate.partial.engine == "marian":
         names["marian"] = translator_name(settings, "marian")
-    # The server's has no files here, the one that stands in for it has.
+    # A model on a server has no files here, but its local fallback has.
     elif translate.partial.engine == "openai" and translate.partial.local:
         names["marian"] = translate.partial.local
     if translate.final.engine == "gemma":
@@ -116,24 +116,24 @@ def models_in_use(settings: Settings) -> dict[Role, str]:
 
 
 def names_in_use(settings: Settings) -> dict[str, str]:
-    """Return the same by the engine's name for people."""
+    """Return the names of the models in use, by the engine's name for people."""
     names = {_FOR_PEOPLE[role]: name for role, name in models_in_use(settings).items()}
     if (engine := settings.stt.engine) == "openai":
         names[_FOR_PEOPLE["stt"]] = f"{engine}:{settings.stt.server_model}"
-    elif engine != "whisper":  # the model is a folder, wherever that lies
+    elif engine != "whisper":  # the model is a folder: only its last part is shown
         names[_FOR_PEOPLE["stt"]] = f"{engine}:{Path(names[_FOR_PEOPLE['stt']]).name}"
     return names
 
 
 def remember(settings: Settings, name: str, *, keeps_up: bool) -> None:
-    """Keep for `auto` what `tune` or `setup` has said of a model.
+    """Save for `auto` whether a model is fast enough by `tune` or `setup`.
 
-    In a folder that belongs to another user nothing is kept.
+    Nothing is saved in a folder that belongs to another user.
     """
     library = ModelLibrary.of(settings)
-    # `auto` chooses among the registry's names: what is said of a folder would never be asked for.
+    # `auto` chooses only among the registry's names: a result for a folder would never be used.
     if name in library.known:
-        # Beside the models: it is about these files on this machine.
+        # Stored with the models, since it is about these files on this machine.
         results = {**_read(library), name: keeps_up}
         with contextlib.suppress(OSError):
             library.directory.mkdir(parents=True, exist_ok=True)
@@ -143,13 +143,13 @@ def remember(settings: Settings, name: str, *, keeps_up: bool) -> None:
 def require_languages(role: Role, name: str, settings: Settings, *, key: str = "") -> None:
     """Check that a model was made for the languages of the settings.
 
-    Of a path or a hub id nobody knows. `key` as for `resolve`.
+    For a path or a hub id nothing is known, so it passes. `key` is as for `resolve`.
     Raises ConfigError (lang-unsupported), ModelError.
     """
     translate = settings.translate
     model = ModelLibrary.of(settings).known.get(name)
     if model is not None and model.role != role:
-        return  # one of another kind: `resolve` says so
+        return  # a model of another role, which `resolve` reports
     about = shipped(role, name) or model
     made_for = about.languages if about else ()
     wanted = translate.source if role == "stt" else f"{translate.source}-{translate.target}"
@@ -173,29 +173,29 @@ def require_languages(role: Role, name: str, settings: Settings, *, key: str = "
 
 
 def _can(model: Model, settings: Settings) -> bool:
-    """Whether a model was made for these languages; a recognizer hears all that are spoken."""
+    """Whether a model supports the settings' languages, a recognizer all the spoken ones."""
     translate = settings.translate
     spoken = translate.spoken if model.role == "stt" else (translate.source,)
     return all(model.can(lang, translate.target) for lang in spoken)
 
 
 def _here(library: ModelLibrary, settings: Settings, role: Role) -> Iterator[Model]:
-    """Yield the models of these languages that have been pulled, are whole and can be loaded."""
+    """Yield the pulled models for the settings' languages that are complete and can be loaded."""
     crashes = crash_history(settings)
     for name, model in library.known.items():
         is_meant = model.role == role and not model.is_behind_starter
         if is_meant and _can(model, settings):
-            with contextlib.suppress(ModelError):  # a broken one is not for "auto"
+            with contextlib.suppress(ModelError):  # "auto" skips a broken model
                 manifest = library.manifest(name)
                 if manifest is None or library.faults(manifest):
                     continue
-                # Its keeper would refuse to load it (`crashed_before`).
+                # The engine's keeper would refuse a given-up model (`crashed_before`).
                 if not crashes.is_given_up(resolve(role, name, library)):
                     yield model
 
 
 def _read(library: ModelLibrary) -> dict[str, bool]:
-    """Return what `tune` has said so far; a damaged file says nothing."""
+    """Return the saved results by model; a damaged file gives none."""
     try:
         return _KeptUp.validate_json((library.directory / _KEPT_UP).read_bytes())
     except (OSError, ValidationError):
@@ -205,10 +205,10 @@ def _read(library: ModelLibrary) -> dict[str, bool]:
 def own_window_s(model: Path, library: ModelLibrary) -> float:
     """Return the shortest window, in seconds, that costs the model in this folder no accuracy.
 
-    The registry tells it for pulled models; a model that `learn hear` has made tells it in its
-    proof. 30, Whisper's own, where nobody has measured. Raises ModelError (registry-broken).
+    It is in the registry for pulled models, and in the proof for a model made by `learn hear`. It
+    is 30, Whisper's own, if nobody has measured it. Raises ModelError (registry-broken).
     """
-    # Not `resolve`: a damaged starter would be an error here, for a recognizer that is not it.
+    # Not `resolve`: a damaged starter would raise here, even if the recognizer is another one.
     if (starter := shipped("stt", STARTER)) and model == starter.folder:
         return _STARTER_S
     if (proved := _proved_s(model / PROOF)) is not None:
@@ -218,7 +218,7 @@ def own_window_s(model: Path, library: ModelLibrary) -> float:
 
 
 def own_pauses(settings: Settings) -> Mapping[str, int]:
-    """Return what of [vad] suits the recognizer, by key, where the settings name nothing.
+    """Return the [vad] values that suit the recognizer, by key, for keys that are not set.
 
     Raises ModelError, ConfigError.
     """
@@ -236,12 +236,12 @@ def _known(model: Path, library: ModelLibrary) -> Model | None:
 
 
 def _proved_s(proof: Path) -> float | None:
-    """Return the window in a proof; None without a usable one."""
+    """Return the window in a proof; None if there is no usable one."""
     try:
-        told = orjson.loads(proof.read_bytes())
+        facts = orjson.loads(proof.read_bytes())
     except (OSError, orjson.JSONDecodeError):
         return None
-    window_s = told.get("window_s") if isinstance(told, dict) else None
+    window_s = facts.get("window_s") if isinstance(facts, dict) else None
     if not isinstance(window_s, int | float) or not _SHORTEST_S <= window_s <= FULL_S:
         return None
     return float(window_s)

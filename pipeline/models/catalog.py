@@ -1,4 +1,4 @@
-"""List all models with their state: those that ship, the registry's, and others pulled."""
+"""List all models with their state: shipped ones, the registry's, and other pulled ones."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from pipeline.models.registry import SHIPPED, Model, Role, Shipped
 from pipeline.models.resolve import resolve
 
 State = Literal["ships", "here", "damaged", "half", "not here"]
-"""`damaged`: a file is missing or has another size; `half`: a pull was begun and not ended."""
+"""`damaged`: a file is missing or has another size; `half`: a pull is unfinished."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """A model in the list; 0 and "" stand for what is not known, or not here."""
+    """A model in the list; 0 and "" mean that a value is unknown, or that the model is not here."""
 
     name: str
     role: Role | Literal[""]
@@ -27,7 +27,7 @@ class Row:
     size_bytes: int = 0
     memory_bytes: int = 0
     languages: tuple[str, ...] = ()
-    """As in the registry: heard ("en"), or pairs ("en-es"); none where it is not restricted."""
+    """As in the registry: heard ("en"), or pairs ("en-es"); empty: not restricted."""
     licence: str = ""
     choose: str = ""
     state: State
@@ -40,29 +40,29 @@ def rows(store: ModelLibrary, used: Collection[tuple[Role, str]]) -> Iterator[Ro
     for ships in SHIPPED:
         yield _shipped(ships, in_use=(ships.role, ships.name) in used)
     known, pulled = store.known, store.names()
-    # Pulls of hub ids that are in no registry would be on no list otherwise.
+    # Otherwise unfinished pulls of hub ids outside the registry would not be listed.
     halves = [name for name in store.halves() if name not in (*known, *pulled)]
     for name in dict.fromkeys([*known, *pulled, *halves]):
-        # By its name alone: a name in the library belongs to one role.
+        # By name alone, since a name in the library has one role.
         in_use = any(name == value for _, value in used)
         yield _row(store, name, known.get(name), in_use=in_use)
 
 
 def state(store: ModelLibrary, name: str) -> tuple[State, Manifest | None]:
-    """Return a model's state, and its manifest if that can be read."""
+    """Return a model's state, and its manifest if it can be read."""
     try:
         manifest = store.manifest(name)
     except ModelError:
         return "damaged", None
     if manifest is not None:
-        # By the files' sizes: hashes would read gigabytes to print a list.
+        # By size: hashes would read gigabytes to print a list.
         return "damaged" if store.faults(manifest) else "here", manifest
     return "half" if store.is_half(name) else "not here", None
 
 
 def _row(store: ModelLibrary, name: str, model: Model | None, *, in_use: bool) -> Row:
     its_state, manifest = state(store, name)
-    # What was pulled before what the registry says now: it may have another revision.
+    # The manifest before the registry: the pulled model may have another revision.
     about = manifest or model
     return Row(
         name=name,

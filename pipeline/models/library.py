@@ -1,7 +1,7 @@
-"""The pulled models on disk: a folder each, with a manifest of its files.
+"""The pulled models on disk: a folder for each, with a manifest of its files.
 
-A folder appears whole or not at all: it is filled in `.partial` and renamed. Nothing here uses the
-network.
+A folder appears complete or not at all: it is filled in `.partial`, then renamed. Nothing here uses
+the network.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ log = structlog.get_logger()
 
 MANIFEST = "manifest.json"
 _PARTIAL = ".partial"
-# Between two of them a hash can be broken off, and progress is told.
+# After each chunk hashing can be cancelled, and progress is reported.
 _CHUNK_BYTES = 1 << 20
 
 
@@ -45,7 +45,7 @@ class PullProgress:
 
 
 class StoredFile(BaseModel):
-    """A file of a model; `path` starts at the model's folder."""
+    """A file of a model; `path` is relative to the model's folder."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -55,10 +55,10 @@ class StoredFile(BaseModel):
 
 
 class Manifest(BaseModel):
-    """The description of a pulled model, kept beside its files.
+    """The description of a pulled model, stored with its files.
 
-    `repository` and `revision` (the commit) are "" for a model that is on no hub. `source` is the
-    origin of the files, `accepted_terms` the address of the terms that were accepted for it.
+    `repository` and `revision` (the commit) are "" for a model that is not on the hub. `source` is
+    the origin of the files, `accepted_terms` the address of the terms that were accepted for it.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -79,9 +79,9 @@ class Manifest(BaseModel):
 
 
 class ModelLibrary:
-    """The models in `directory`, by name: that of the registry, or a hub id.
+    """The models in `directory`, by name: a name of the registry, or a hub id.
 
-    `directory` is what `models.directory` says; "" is the user's own folder.
+    `directory` is the value of `models.directory`; "" is the user's own folder.
     """
 
     def __init__(self, directory: str | Path = "") -> None:
@@ -89,13 +89,13 @@ class ModelLibrary:
 
     @classmethod
     def of(cls, settings: Settings) -> Self:
-        """Return the library that the settings name, by its full path."""
+        """Return the library that the settings name, with its absolute path."""
         return cls(directory_of(settings.models.directory).absolute())
 
     @cached_property
     def known(self) -> Mapping[str, Model]:
-        """The registry's models by name, the church's own among them. Raises ModelError."""
-        # Read once for each library: a changed registry counts for those made after it.
+        """The registry's models by name, with the church's own. Raises ModelError."""
+        # Read once per library: a changed registry affects only libraries made later.
         return read_registry(self.directory)
 
     def folder(self, name: str) -> Path:
@@ -119,7 +119,7 @@ class ModelLibrary:
             ) from None
 
     def names(self) -> list[str]:
-        """Return the names of all pulled models, also of those whose manifest is broken."""
+        """Return the names of all pulled models, including those with a broken manifest."""
         return [found.name if found else folder for folder, found in self._manifests()]
 
     def has_accepted(self, terms: str) -> bool:
@@ -127,7 +127,7 @@ class ModelLibrary:
         return any(found and found.accepted_terms == terms for _, found in self._manifests())
 
     def _manifests(self) -> Iterator[tuple[str, Manifest | None]]:
-        """Yield the folder of each pulled model and its manifest, None where that is broken."""
+        """Yield the folder of each pulled model and its manifest, None if that is broken."""
         for file in sorted(self.directory.glob(f"*/{MANIFEST}")):
             try:
                 yield file.parent.name, Manifest.model_validate_json(file.read_bytes())
@@ -135,33 +135,33 @@ class ModelLibrary:
                 yield file.parent.name, None
 
     def is_half(self, name: str) -> bool:
-        """Return whether a pull of this model was begun and not finished."""
+        """Return whether this model has an unfinished pull."""
         return self.partial(name).is_dir()
 
     def halves(self) -> list[str]:
-        """Return the names of pulls that were begun and not finished."""
+        """Return the names of unfinished pulls."""
         folders = [file for file in (self.directory / _PARTIAL).glob("*") if file.is_dir()]
-        # The name of a hub id, `owner/name`, cannot be that of a folder.
+        # A hub id, `owner/name`, cannot be a folder's name: there "--" replaces the slash.
         return sorted(folder.name.replace("--", "/") for folder in folders)
 
     def path(self, manifest: Manifest) -> Path:
-        """Return what an engine loads: the .gguf file where it is one, else the folder."""
+        """Return what an engine loads: the .gguf file if there is one, else the folder."""
         folder = self.folder(manifest.name)
-        # Such a model has one file only.
+        # A .gguf model has only one file.
         return folder / manifest.files[0].path if manifest.role in GGUF_ROLES else folder
 
     def faults(
         self, manifest: Manifest, *, hashes: bool = False, on_bytes: Callable[[int], None] = nobody
     ) -> list[str]:
-        """Return what is wrong with a model's files, in words.
+        """Return descriptions of what is wrong with a model's files.
 
-        Sizes are always compared, with `hashes` the contents too, which reads everything;
-        `on_bytes` gets the bytes read since its last call.
+        Sizes are always compared. With `hashes` the contents are compared too, which reads
+        everything; `on_bytes` gets the bytes read since its last call.
         """
         faults = []
         for file in manifest.files:
             there = self.folder(manifest.name) / file.path
-            # The size first: a hash reads the whole file.
+            # The size first, since a hash reads the whole file.
             size = _size(there)
             if size < 0:
                 faults.append(f"{file.path} is missing")
@@ -172,7 +172,7 @@ class ModelLibrary:
         return faults
 
     def require_place(self, name: str) -> None:
-        """Check that no folder which we did not create is in the way. Raises ModelError."""
+        """Check that no folder without our manifest is in the way. Raises ModelError."""
         folder = self.folder(name)
         if folder.exists() and not (folder / MANIFEST).exists():
             raise ModelError(
@@ -182,18 +182,18 @@ class ModelLibrary:
             )
 
     def adopt(self, source: Path, manifest: Manifest) -> None:
-        """Move the filled folder `source` to the model's place, replacing an older one.
+        """Move the filled folder `source` to the model's place, and replace an older one.
 
         Raises ModelError, OSError.
         """
         self.require_place(manifest.name)
-        # Last of all files: a folder without a manifest is none of ours.
-        # On the disk before the rename, or a power cut could leave a model with an empty one.
+        # The manifest comes last: a folder without one does not count as ours.
+        # It is on disk before the rename: otherwise a power cut could leave an empty manifest.
         write_whole(source / MANIFEST, f"{manifest.model_dump_json(indent=2)}\n".encode())
-        # The old model is moved aside and deleted last: a kill at any point leaves whole folders.
+        # The old model is moved aside and deleted last, so a kill always leaves complete folders.
         self._set_aside(manifest.name)
         source.rename(self.folder(manifest.name))
-        # The rename is on the disk before the old files go: a power cut leaves one of the two.
+        # The rename is on disk before the old files are deleted: a power cut leaves one of the two.
         sync(self.directory)
         shutil.rmtree(self.partial(manifest.name), ignore_errors=True)
 
@@ -205,16 +205,16 @@ class ModelLibrary:
             raise ModelError("model-not-pulled", f"There is no {name} in {self.directory}.")
         with self.lock(name), self._writing():
             if is_here:
-                # A removal that is cut off could leave a folder without its manifest, which
-                # `require_place` takes for somebody else's: what is deleted is an unfinished pull.
+                # The model becomes an unfinished pull before it is deleted: an interrupted removal
+                # could leave a folder without a manifest, which `require_place` would refuse.
                 half.mkdir(exist_ok=True)
                 self._set_aside(name)
             shutil.rmtree(half)
 
     def _set_aside(self, name: str) -> None:
-        """Move a model, if there is one, to where unfinished pulls are, in one step."""
+        """Move a model, if there is one, to the unfinished pulls, in one step."""
         old = self.partial(name) / "old"
-        # What an earlier kill has left there: a folder cannot be renamed to one that is not empty.
+        # Left by an earlier kill: a folder cannot be renamed to one that is not empty.
         shutil.rmtree(old, ignore_errors=True)
         if self.folder(name).exists():
             self.folder(name).rename(old)
@@ -229,12 +229,12 @@ class ModelLibrary:
         file = self.partial(name).with_name(f"{self.partial(name).name}.lock")
         with self._writing():
             file.parent.mkdir(parents=True, exist_ok=True)
-            # Never deleted: two processes could hold locks on two files of one name.
+            # Never deleted: otherwise two processes could lock two files of the same name.
             handle = os.open(file, os.O_RDWR | os.O_CREAT, 0o644)
         try:
             try:
                 is_locked = try_lock(handle)
-            except OSError as error:  # a network's file system may know no locks
+            except OSError as error:  # a network file system may not support locks
                 log.warning("not locked", file=str(file), error=error.strerror)
                 is_locked = True
             if not is_locked:
@@ -242,7 +242,7 @@ class ModelLibrary:
                 raise ModelError("model-busy", message, "Wait until it is done.")
             yield
         finally:
-            # This also lets go of the lock.
+            # This also releases the lock.
             os.close(handle)
 
 
@@ -251,14 +251,14 @@ def directory_of(setting: str) -> Path:
     if setting:
         return Path(setting).expanduser()
     data = os.environ.get("XDG_DATA_HOME", "")
-    # The XDG specification: a relative path counts as if it were not set.
+    # By the XDG specification a relative path counts as not set.
     home = Path(data) if Path(data).is_absolute() else Path.home() / ".local" / "share"
     return home / "stark-translate" / "models"
 
 
 def digest(file: Path, algorithm: str, on_bytes: Callable[[int], None], head: bytes = b"") -> str:
     """Return the hash of `head` and a file's content, in hexadecimal."""
-    # Git's SHA-1 is refused where FIPS is enforced, unless it is said to guard nothing.
+    # Where FIPS is enforced, SHA-1 (git's) is only allowed if it is not used for security.
     hasher = hashlib.new(algorithm, head, usedforsecurity=False)
     with file.open("rb") as stream:
         while chunk := stream.read(_CHUNK_BYTES):
@@ -270,16 +270,16 @@ def digest(file: Path, algorithm: str, on_bytes: Callable[[int], None], head: by
 def link_or_copy(old: Path, target: Path) -> None:
     """Make `target` a hard link to `old`, or a copy. Raises OSError."""
     target.parent.mkdir(parents=True, exist_ok=True)
-    # A link cannot take the place of a file.
+    # A link cannot replace a file.
     target.unlink(missing_ok=True)
     try:
         target.hardlink_to(old)
-    except OSError:  # not every disk knows links
+    except OSError:  # not every disk supports links
         shutil.copyfile(old, target)
 
 
 def again(name: str) -> str:
-    """Return the sentence that says how to fetch a model."""
+    """Return a sentence with the command that fetches a model."""
     return f"Fetch it with: stark-translate models pull {name}"
 
 
@@ -292,7 +292,7 @@ def _size(file: Path) -> int:
 
 
 def _folder_name(name: str) -> str:
-    # `..` would lead out, and `.partial` is where pulls are at work.
+    # `..` would lead out of the directory, and `.partial` contains unfinished pulls.
     if not name or name.startswith("."):
         raise ModelError("model-unknown", f"{name!r} is no name of a model.")
     return name.replace("/", "--")

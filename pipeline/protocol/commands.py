@@ -1,4 +1,4 @@
-"""Messages from displays: acks, an operator's token, commands; the types check them. Pure."""
+"""Messages from displays: acks, an operator's token, commands. The types validate them. Pure."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ MAX_PHRASE = 80
 def one_line(most: int) -> Callable[[Any, ValidationInfo], Any]:
     """Return a validator that turns control characters and white space into single spaces.
 
-    Other types pass through to pydantic's own check. It raises ProtocolError (bad-field) for a text
-    of more than `most` characters or of none.
+    Other types pass through to pydantic's own check. The validator raises ProtocolError (bad-field)
+    for a text of more than `most` characters or of none.
     """
 
     def clean(value: Any, info: ValidationInfo) -> Any:
-        # An empty text passes too: the field's own check refuses it, in the same words as others.
+        # An empty text also passes: the field's own check refuses it with the usual message.
         if not (isinstance(value, str) and value):
             return value
-        # Terminals obey control characters, and a caption is one line in every file.
+        # Control characters can control a terminal, and a caption is one line in every file.
         printable = "".join(" " if unicodedata.category(sign) == "Cc" else sign for sign in value)
         text = " ".join(printable.split())
         if not 0 < len(text) <= most:
-            # No ValueError: pydantic wraps those; this one passes through with its code.
+            # Not a ValueError, which pydantic would wrap: this one keeps its code.
             raise ProtocolError("bad-field", f"{info.field_name} has 1 to {most} characters.")
         return text
 
@@ -42,7 +42,7 @@ def one_line(most: int) -> Callable[[Any, ValidationInfo], Any]:
 
 def optional_line(value: Any, info: ValidationInfo) -> Any:
     """Return a text as `one_line` does, or an empty one as it is."""
-    # An empty one is an answer of its own here, so it must not be refused.
+    # An empty text has a meaning here, so it must not be refused.
     return value and one_line(MAX_TEXT)(value, info)
 
 
@@ -56,8 +56,8 @@ Phrase = Annotated[
 class AckMessage:
     """A display has painted everything up to `seq`."""
 
-    # The field that says which message it is stands first; kw_only lets fields without a
-    # default follow one that has one.
+    # The discriminator comes first; kw_only allows fields without a default after one with a
+    # default.
     type: Literal["ack"] = "ack"
     seq: Count
 
@@ -73,7 +73,7 @@ class AuthMessage:
 MAX_FILE = 4_000_000
 """Limit of a file of notes, bytes."""
 MAX_PART = 14_000
-"""Limit of a part of it in Base64, characters: a message has 16 kB at most."""
+"""Limit of a part of such a file in Base64, characters: a message has 16 kB at most."""
 MAX_NAME = 40
 """Limit of a volunteer's name, characters."""
 Name = Annotated[str, Field(min_length=1, max_length=MAX_NAME), BeforeValidator(one_line(MAX_NAME))]
@@ -81,25 +81,25 @@ Name = Annotated[str, Field(min_length=1, max_length=MAX_NAME), BeforeValidator(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairMessage:
-    """A code that was shown at the desk, for a token of this device's own."""
+    """A code from the operator's page, sent to get a token for this device."""
 
     type: Literal["pair"] = "pair"
-    # Six digits, and room for what people put between them: only digits are compared.
+    # Six digits, and room for characters between them: only digits are compared.
     code: Annotated[str, Field(min_length=1, max_length=20)]
     name: Name
-    """The volunteer's."""
+    """The volunteer's name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InviteMessage:
-    """An operator asks for a code that lets one more device in."""
+    """An operator asks for a code that pairs one more device."""
 
     type: Literal["invite"] = "invite"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RevokeMessage:
-    """An operator lets no device of a volunteer in any more."""
+    """An operator revokes the access of all devices of a volunteer."""
 
     type: Literal["revoke"] = "revoke"
     name: Name
@@ -110,7 +110,7 @@ class PlainCommand:
     """An operator's command without arguments: a change of state, undo, or a reload."""
 
     type: Literal["command"] = "command"
-    # One class for all: they have the same fields, and who obeys one asks for its name only.
+    # One class for all: they have the same fields and differ only by name.
     name: Literal[
         "blank",
         "check",
@@ -131,31 +131,31 @@ class PlainCommand:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpokenCommand:
-    """An operator says which of several languages is spoken; "": the program hears for itself."""
+    """An operator says which of several languages is spoken; "": the program detects it."""
 
     type: Literal["command"] = "command"
     name: Literal["spoken"] = "spoken"
-    # Whether it is one of the spoken languages is known by the settings, and asked there.
+    # Checked later against the spoken languages in the settings.
     lang: Annotated[str, Field(max_length=3)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaptionCommand:
-    """What all commands about one caption have in common."""
+    """The fields of all commands about one caption."""
 
     type: Literal["command"] = "command"
     id: Count
-    # Caption ids are shared by all target languages: an id alone would name one in each.
+    # All target languages share caption ids: an id alone would name one caption in each.
     lang: str = ""
     """The target language whose caption the operator has seen; "" is the first one."""
-    # Two desks may be open: neither changes unseen what the other has just changed.
+    # Two operators must not overwrite each other's changes unseen.
     revision: Count = 0
-    """The one that the operator has seen: refused if there is a newer one. 0: done anyway."""
+    """The revision that the operator has seen: refused if there is a newer one. 0: no check."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EditCommand(CaptionCommand):
-    """An operator replaces a caption's target text, that of `lang`."""
+    """An operator replaces a caption's target text in `lang`."""
 
     name: Literal["edit"] = "edit"
     text: Text
@@ -168,14 +168,14 @@ class CorrectCommand(CaptionCommand):
     name: Literal["correct"] = "correct"
     text: Text
     target: Annotated[str, BeforeValidator(optional_line)] = ""
-    """An operator's own translation into `lang`; "" leaves that to the translators."""
+    """An operator's own translation into `lang`; "": the translators make it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TypeCommand:
     """An operator types a caption that nobody has spoken, or a notice.
 
-    Text in the spoken language is translated, text in a target language shown as it is.
+    Text in the spoken language is translated; text in a target language is shown unchanged.
     """
 
     type: Literal["command"] = "command"
@@ -186,37 +186,37 @@ class TypeCommand:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HideCommand(CaptionCommand):
-    """An operator removes a caption from all displays, or shows it on all of them again."""
+    """An operator hides a caption on all displays, or shows it again."""
 
     name: Literal["hide", "show"] = "hide"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettleCommand(CaptionCommand):
-    """An operator begins to change a caption: what is said next does not go on with it."""
+    """An operator begins to edit a caption: new speech is no longer appended to it."""
 
     name: Literal["settle"] = "settle"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApproveCommand(CaptionCommand):
-    """An operator finds a doubtful caption right: it is shown now, and without a mark."""
+    """An operator approves a doubtful caption: it is shown now, without a mark."""
 
     name: Literal["approve"] = "approve"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerseCommand(CaptionCommand):
-    """An operator shows the verse that is suggested for a caption, or does not want it."""
+    """An operator shows the verse that is suggested for a caption, or dismisses it."""
 
     name: Literal["dismiss-verse", "take-verse"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AddRuleCommand:
-    """An operator adds a rule to the church's dictionary file, or holds it for this service.
+    """An operator adds a rule to the church's dictionary file, or only for this service.
 
-    Or asks what holding it would change.
+    With `preview-rule` the operator asks what the rule would change.
     """
 
     type: Literal["command"] = "command"
@@ -225,30 +225,30 @@ class AddRuleCommand:
     write: Phrase
 
     def __post_init__(self) -> None:
-        # A rule of punctuation only would match nothing, or everything.
+        # A rule of punctuation alone would match nothing, or everything.
         for key, text in (("heard", self.heard), ("write", self.write)):
             if not any(map(str.isalnum, text)):
                 raise ProtocolError("bad-field", f"{key} has a letter or a digit in it.")
-        # By letters: a rule that only changes case or an accent does change something.
+        # An exact comparison: a rule may change only case or an accent.
         if self.heard == self.write:
             raise ProtocolError("bad-field", "heard and write are not the same.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HoldTermCommand:
-    """An operator decides how a word is said in the target language, for this service.
+    """An operator sets the translation of a word for this service.
 
-    Or asks what that would change.
+    With `preview-term` the operator asks what that would change.
     """
 
     type: Literal["command"] = "command"
     name: Literal["hold-term", "preview-term"] = "hold-term"
     say: Phrase
-    """In the spoken language."""
+    """The word in the spoken language."""
     write: Phrase
-    # As a caption has it, spaces included: cleaned up it might not be found there any more.
+    # Exactly as in the caption, with its spaces: a cleaned text might not be found there.
     instead: Annotated[str, Field(max_length=MAX_PHRASE)] = ""
-    """What stands there now; replaced in the captions that are on the screens."""
+    """The current translation, which is replaced in the captions on the screens."""
 
     def __post_init__(self) -> None:
         for key, text in (("say", self.say), ("write", self.write)):
@@ -258,31 +258,31 @@ class HoldTermCommand:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AddNotesCommand:
-    """A part of a file of sermon notes; the last one has them drawn out and put to use."""
+    """A part of a file of sermon notes; after the last one the notes are extracted and used."""
 
     type: Literal["command"] = "command"
     name: Literal["add-notes"] = "add-notes"
     file: Phrase
-    """Its name, which says what it is: .docx, .pdf, .md, .txt."""
+    """Its name; the ending is its type: .docx, .pdf, .md, .txt."""
     size: Annotated[int, Field(ge=1, le=MAX_FILE)]
-    """Of the whole file, bytes."""
-    # A part that does not follow the one before is refused; the page adds the file again.
+    """Size of the whole file, bytes."""
+    # A part that does not follow the previous one is refused; the page sends the file again.
     at: Count
-    """Where this part begins, bytes; 0 begins the file anew."""
-    # A message is JSON, which has no bytes.
+    """Where this part begins, bytes; 0 restarts the file."""
+    # JSON has no bytes.
     data: Annotated[str, Field(min_length=1, max_length=MAX_PART)]
-    """Base64."""
+    """The part's content in Base64."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DropNoteCommand:
-    """An operator takes out what was drawn out of the notes wrongly."""
+    """An operator removes a wrong entry of the notes."""
 
     type: Literal["command"] = "command"
     name: Literal["drop-note"] = "drop-note"
-    # By its words and not by its place: another desk may have changed the list meanwhile.
+    # By its words, not its position: another operator may have changed the list.
     entry: Text
-    """A name, verse, number or translation as it is listed."""
+    """A name, verse, number or translation, as listed."""
 
 
 CommandMessage: TypeAlias = (
@@ -306,5 +306,5 @@ ClientMessage: TypeAlias = AckMessage | AccessMessage | CommandMessage
 
 def caption_of(command: CommandMessage) -> int:
     """Return the id of the caption that a command concerns, 0 if none."""
-    # 0 is no caption's id: they count from 1.
+    # No caption has the id 0: ids count from 1.
     return command.id if isinstance(command, CaptionCommand) else 0

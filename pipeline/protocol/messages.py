@@ -1,7 +1,7 @@
-"""Messages to displays and operators. A message's fields are its JSON, in order. Pure.
+"""Messages to displays and operators. Their fields are the keys of their JSON, in order. Pure.
 
 A `caption` is pipeline.protocol.caption.CaptionMessage; an `utterance` and a `compare` are the
-records of these names. schema/messages is made from these types.
+records of these names. schema/messages is generated from these types.
 """
 
 from __future__ import annotations
@@ -20,55 +20,55 @@ from pipeline.records.utterance import CompareRecord, UtteranceRecord
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DoubtfulMessage:
-    """A doubtful final that is kept off the screens for a moment; to operators."""
+    """A doubtful final that the displays do not show yet; to operators."""
 
     type: Literal["doubtful"] = "doubtful"
     id: int
     source: SourceText
     target: TargetText
-    # Seconds and not a time: the clock of an operator's tablet may be wrong.
+    # Seconds, not a time: the clock of an operator's tablet may be wrong.
     left_s: float
-    """Seconds until it is shown, with a mark; 0: it is kept back no longer."""
+    """Seconds until it is shown, with a mark; 0: it is no longer held back."""
     revision: int = 0
-    """The caption's, once it is shown: commands about it carry this one."""
+    """The caption's revision once it is shown; commands about the caption carry it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NotesMessage:
-    """What is known beforehand from the notes of the sermon; to operators, who correct it."""
+    """The entries extracted from the sermon notes; to operators, who correct them."""
 
     type: Literal["notes"] = "notes"
     names: tuple[str, ...] = ()
     verses: tuple[str, ...] = ()
     numbers: tuple[str, ...] = ()
     terms: tuple[str, ...] = ()
-    """How words are translated: "covenant = pacto"."""
+    """Translations of words: "covenant = pacto"."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairedMessage:
-    """The code was right: this is the token of the device."""
+    """The pairing code was right; this message carries the device's token."""
 
     type: Literal["paired"] = "paired"
     name: str
-    # Sent once, and kept by the device: the daemon keeps only what it takes to know it again.
+    # Sent once and stored by the device; the daemon stores only what it needs to verify it.
     token: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InvitationMessage:
-    """A code that lets one more device in; to the operator who asked for it."""
+    """A code that pairs one more device; to the operator who asked for it."""
 
     type: Literal["invitation"] = "invitation"
     code: str
     """Six digits."""
     for_s: float
-    """Seconds that it holds."""
+    """Seconds for which the code is valid."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VolunteersMessage:
-    """Whose devices are paired; to operators."""
+    """The volunteers whose devices are paired; to operators."""
 
     type: Literal["volunteers"] = "volunteers"
     names: tuple[str, ...]
@@ -82,7 +82,7 @@ class CheckResult:
     verdict: Literal["ok", "look", "failed"]
     line: str
     fix: str
-    """How to mend it; empty for `ok`."""
+    """How to fix it; empty for `ok`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,37 +92,37 @@ class LastCheck:
     utc: str
     ok: bool
     results: tuple[CheckResult, ...]
-    # Compared when it is read: a check of other settings says nothing about these.
+    # Compared when the check is read: a check of other settings says nothing about these.
     differs: tuple[str, ...] = ()
-    """Settings that it was made with and that have another value now: it holds no more."""
+    """Settings whose value has changed since the check; if there are any, it is outdated."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckMessage:
-    """How far a check is that was started at the desk; to operators."""
+    """The progress of a check that an operator started; to operators."""
 
     type: Literal["check"] = "check"
-    # Sent for each test and once more at the end: a page that comes late sees where it is.
+    # Sent for each test and once at the end, so that a page that opens late sees the progress.
     doing: str = ""
-    """What is being tested, in words; empty: it is over."""
+    """The test in progress, in words; empty: the check is over."""
     problem: str = ""
-    """Why it came to no end; empty: it did."""
+    """Why the check did not finish; empty: it did."""
     check: LastCheck | None = None
-    """What was checked last, once it is over."""
+    """The results, once the check is over."""
 
 
-# Pages from an older cache compare it in `hello`; a field that is added does not change it.
+# Pages from an older cache compare it in `hello`. A new field does not change it.
 PROTOCOL = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoticeMessage:
-    """The notice on every screen, until the next one; without a text there is none."""
+    """The notice on every screen, until the next one; without a text no notice is shown."""
 
     type: Literal["notice"] = "notice"
-    # The order matters: a page without a text in its language shows the first one.
+    # The order matters: a page that has no text in its language shows the first one.
     texts: dict[str, str] = field(default_factory=dict)
-    """By language; the first is as an operator typed it."""
+    """By language; the first is the one that an operator typed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,20 +130,20 @@ class HelloMessage:
     """The first message on every connection."""
 
     type: Literal["hello"] = "hello"
-    # The range is for the schema: a page made for another version refuses this message.
+    # The range goes into the schema: a page made for another version refuses this message.
     protocol: Annotated[int, Field(ge=PROTOCOL, le=PROTOCOL)] = PROTOCOL
-    # A page that comes back names it: only within one session does its `since` mean anything.
+    # A page that reconnects names the session: its `since` is valid only within one session.
     session: str
     """The session's name."""
     mode: Mode
     seq: int
-    """The newest caption's."""
+    """The newest caption's `seq`."""
     source: str
     """Language spoken."""
     targets: tuple[str, ...]
     """Languages shown."""
     lang: str
-    """The one that this connection asked for."""
+    """The language that this connection asked for."""
     state: State
     reason: str
     resumed: bool
@@ -151,14 +151,14 @@ class HelloMessage:
     captions: tuple[CaptionMessage, ...]
     notice: NoticeMessage = field(default_factory=NoticeMessage)
     acks: bool = True
-    """Whether this display is to send `ack`s. Where thousands watch, some tell for all."""
+    """Whether this display must send `ack`s. Where thousands watch, only a sample sends them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EarlierMessage:
     """The captions that a short `hello` left out."""
 
-    # Sent after a short `hello`: what was said last is painted first, also on a slow network.
+    # Sent after a short `hello`: so the newest captions are painted first, also on a slow network.
     type: Literal["earlier"] = "earlier"
     captions: tuple[CaptionMessage, ...]
 
@@ -167,10 +167,10 @@ class EarlierMessage:
 class AliveMessage:
     """A sign of life, every ten seconds."""
 
-    # By it a page tells a quiet service from a connection that is dead.
+    # It lets a page tell a quiet service from a dead connection.
     type: Literal["alive"] = "alive"
     seq: int
-    """The newest caption's."""
+    """The newest caption's `seq`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,7 +180,7 @@ class StatusMessage:
     type: Literal["status"] = "status"
     mode: Mode
     seq: int
-    """The newest caption's."""
+    """The newest caption's `seq`."""
     state: State
     reason: str
     """One English sentence for the operator, or empty."""
@@ -213,7 +213,7 @@ class Stretch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PurgedMessage:
-    """A time range was removed from the record; operators' pages must forget it too."""
+    """A time range was removed from the record; operators' pages must remove it too."""
 
     type: Literal["purged"] = "purged"
     from_s: float
@@ -225,11 +225,11 @@ class SuggestionMessage:
     """A verse that the last words may quote; to operators, who take or dismiss it."""
 
     type: Literal["suggestion"] = "suggestion"
-    # With all fields empty the suggestion that was shown before is taken back.
+    # If all fields are empty, the previous suggestion is withdrawn.
     id: int = 0
-    """The caption's that it would be shown with."""
+    """The id of the caption that the verse would be shown with."""
     ref: str = ""
-    """As the target language prints it; empty: nothing is suggested any more."""
+    """The reference, written as in the target language; empty: there is no suggestion any more."""
     text: str = ""
     edition: str = ""
 
@@ -240,44 +240,44 @@ class ConsoleMessage:
 
     type: Literal["console"] = "console"
     address: str = ""
-    """The audience page's."""
+    """The audience page's address."""
     dictionary: str = ""
     """The church's own dictionary file; empty: rules cannot be added."""
     undo: str = ""
-    """The command that `undo` would take back, in words; empty: none."""
+    """The command that `undo` would reverse, in words; empty: none."""
     paused: bool = False
     blank: bool = False
     off_record: bool = False
     song: SongControl | Literal["off"] = "auto"
-    """What operators want of song; "off": there is no song mode."""
+    """The operators' choice for song; "off": there is no song mode."""
     spoken: tuple[str, ...] = ()
-    """The languages that are spoken, where there are several."""
+    """The spoken languages, if there are several."""
     forced: str = ""
-    """The one of them that an operator has chosen; empty: it is detected."""
+    """The spoken language that an operator has chosen; empty: it is detected."""
     off_record_s: float = 0.0
-    """Seconds before the command that `off-record` would remove as well."""
+    """Seconds of audio before the command that `off-record` would also remove."""
     purged: tuple[Stretch, ...] = ()
     """The last time ranges that were removed from the record, oldest first."""
     utterances: tuple[UtteranceRecord, ...] = ()
-    """The last ones, oldest first."""
+    """The newest utterances, oldest first."""
     compares: tuple[CompareRecord, ...] = ()
-    """The last ones, oldest first."""
+    """The newest comparisons, oldest first."""
     check: LastCheck | None = None
     suggestion: SuggestionMessage = SuggestionMessage()
     doubtful: tuple[DoubtfulMessage, ...] = ()
-    """What is kept back, oldest first."""
+    """The finals that are held back, oldest first."""
     notes: NotesMessage = field(default_factory=NotesMessage)
     keep_audio: Literal["none", "doubtful", "all"] = "none"
-    """Whose sound is kept to learn from: nobody's, that of doubtful captions, all."""
+    """Which audio is kept to learn from: none, that of doubtful captions, or all."""
     models: tuple[ModelUsed, ...] = ()
-    """What the engines run on."""
+    """The models that the engines have loaded."""
     volunteers: tuple[str, ...] = ()
-    """Whose devices are paired."""
+    """The volunteers whose devices are paired."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GlassTimes:
-    """Times from publishing a caption until displays have painted it, milliseconds."""
+    """Times from publishing a caption to painting it on displays, milliseconds."""
 
     p50: int
     p95: int
@@ -288,10 +288,10 @@ class DisplayGroup:
     """The displays of one kind and language."""
 
     kind: Kind | Literal["voice"]
-    """"voice": those who hear it in headphones."""
+    """"voice": listeners with headphones."""
     lang: str
     clients: int
-    # None: none of them has told of a caption that it has painted.
+    # None: no display of the group has sent an ack for a caption.
     glass_ms: GlassTimes | None
 
 
@@ -303,10 +303,10 @@ class SlowDisplay:
     kind: Kind
     lang: str
     glass_ms: int
-    """Median of its last captions, or the wait of its oldest unpainted one if longer."""
-    # By the seq of its last ack: a display that only shows, without acks, is not in this list.
+    """Median of its last captions, or the wait of its oldest unpainted one if that is longer."""
+    # From the seq of its last ack: a display that sends no acks is not in this list.
     behind: int
-    """Captions sent to it and not painted yet."""
+    """Captions that were sent to it and are not painted yet."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -319,22 +319,22 @@ class HealthMessage(HealthRecord):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DoneMessage:
-    """A command was obeyed; to operators."""
+    """A command was executed; to operators."""
 
     type: Literal["done"] = "done"
     name: CommandName
-    # All that operators control comes along: after one's command every desk shows the same.
+    # With everything that operators control, so that all operators' pages show the same.
     undo: str
-    """The command that `undo` would take back, in words; empty: none."""
+    """The command that `undo` would reverse, in words; empty: none."""
     paused: bool
     blank: bool
     off_record: bool
     song: SongControl | Literal["off"] = "auto"
-    """What operators want of song; "off": there is no song mode."""
+    """The operators' choice for song; "off": there is no song mode."""
     spoken: tuple[str, ...] = ()
-    """The languages that are spoken, where there are several."""
+    """The spoken languages, if there are several."""
     forced: str = ""
-    """The one of them that an operator has chosen; empty: it is detected."""
+    """The spoken language that an operator has chosen; empty: it is detected."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -343,18 +343,18 @@ class ReloadedMessage:
 
     type: Literal["reloaded"] = "reloaded"
     live: tuple[str, ...]
-    """In force at once."""
+    """They take effect at once."""
     next_utterance: tuple[str, ...]
-    """In force from the next utterance on."""
+    """They take effect with the next utterance."""
     restart: tuple[str, ...]
-    """Not in force before the daemon is restarted."""
+    """They take effect only after a restart of the daemon."""
     rules: int
-    """How many rules the dictionary has now."""
+    """The number of rules that the dictionary has now."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuleMessage:
-    """An operator has added a dictionary rule, or taken it back; to operators."""
+    """An operator has added or removed a dictionary rule; to operators."""
 
     type: Literal["rule"] = "rule"
     id: str
@@ -362,14 +362,14 @@ class RuleMessage:
     write: str
     removed: bool
     held: bool = False
-    """It holds for this service only."""
+    """The rule is valid for this service only."""
     lang: str = ""
-    """Of `write`, where that is how `heard` is said in another language."""
+    """The language of `write`, if `write` is the translation of `heard`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rewritten:
-    """A caption that a rule would change: `text` is what would have been said."""
+    """A caption that a rule would change: `text` is what it would have been."""
 
     id: int
     text: str
@@ -377,21 +377,21 @@ class Rewritten:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreviewMessage:
-    """What holding a rule would change; to operators, after `preview-rule` or `preview-term`."""
+    """What a rule would change in captions; to operators, after `preview-rule`, `preview-term`."""
 
     type: Literal["preview"] = "preview"
     heard: str
     write: str
-    # In the answer and not as an error: nobody has given a command, a page has only asked.
+    # In the answer, not as an error: the page has only asked and nobody has given a command.
     refused: str
-    """Why there can be no such rule, or empty."""
+    """Why the rule is not possible, or empty."""
     captions: tuple[Rewritten, ...]
     """Newest first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FaultMessage:
-    """Something went wrong in a stage and the daemon went on; to operators."""
+    """Something went wrong in a stage, and the daemon continued; to operators."""
 
     type: Literal["fault"] = "fault"
     stage: str
@@ -403,7 +403,7 @@ class FaultMessage:
 class ErrorMessage:
     """The answer to a message that was refused."""
 
-    # Programs go by the code; the message is for people, and its words may change.
+    # Programs use the code; the message is for people, and its words may change.
     type: Literal["error"] = "error"
     code: str
     message: str
@@ -434,7 +434,7 @@ Outgoing: TypeAlias = (
     | RuleMessage
     | FaultMessage
     | ErrorMessage
-    # As they are written down: a desk shows the figures that the report will have.
+    # The same as in the records: an operator's page shows the figures that the report will have.
     | UtteranceRecord
     | CompareRecord
 )

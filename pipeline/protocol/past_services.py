@@ -1,6 +1,6 @@
-"""What pages are told of services that are over. Pure.
+"""The data of past services for pages. Pure.
 
-Their fields are the answers of `/past` (docs/PROTOCOL.md).
+The fields are those of the answers of `/past` (docs/PROTOCOL.md).
 """
 
 from __future__ import annotations
@@ -13,22 +13,22 @@ from pipeline.core.types import Mode
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PastService:
-    """A line of the list."""
+    """A service in the list."""
 
     name: str
-    """Of its folder."""
+    """The name of its folder."""
     began: str
-    """ISO 8601 by the church's clock, with its offset; "" if the name does not say."""
+    """ISO 8601 by the church's clock, with its offset; "" if the name does not contain it."""
     length_s: float
     source: str
     target: str
     mode: Mode
-    """Rehearsals and demos are no services for everybody."""
+    """How it was run: rehearsals and demos are not for everybody."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadParagraph:
-    """What was said in one go, and its translation; either may be empty."""
+    """A continuous piece of speech and its translation; either may be empty."""
 
     start_s: float
     source: str
@@ -37,35 +37,35 @@ class ReadParagraph:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadService:
-    """A service to read."""
+    """The texts of a service."""
 
     service: PastService
     paragraphs: tuple[ReadParagraph, ...]
     left_out: tuple[str, ...] = ()
-    """Damaged lines that are missing in it, by file: "captions.jsonl: 3, 7"."""
+    """Damaged lines that are left out, by file: "captions.jsonl: 3, 7"."""
 
 
 @dataclass(frozen=True, slots=True)
 class Download:
-    """A file: its name, which is plain ASCII, and its bytes."""
+    """A file: its name in plain ASCII, and its bytes."""
 
     name: str
     content: bytes
 
 
-# A protocol, since `server` must not import `session`: what serves does not read folders.
+# A protocol, since `server` must not import `session`: the server does not read folders.
 class Archive(Protocol):
-    """Knows the services that are over. Every method may read files."""
+    """The past services. Every method may read files."""
 
     def listed(self) -> list[PastService]:
-        """Return the services in which something was said, the newest first."""
+        """Return the services with any speech, the newest first."""
         ...
 
     def mode_of(self, name: str) -> Mode:
         """Return how a service was run. Raises SessionError."""
         ...
 
-    # A name comes from a page, so each method below has to look it up among those that exist.
+    # A name comes from a page, so each method below must look it up among the existing ones.
     def read(self, name: str) -> ReadService:
         """Return a service's texts. Raises SessionError."""
         ...

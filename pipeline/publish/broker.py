@@ -1,7 +1,7 @@
 """A connection to a church's stream in NATS JetStream, with errors in plain words.
 
-One connection lives until something fails; who uses it makes another one then. So there is one way
-to come back, after a moment or an hour, and nothing waits inside of a client library.
+One connection lives until something fails; then the caller makes a new one. So reconnecting always
+works the same way, after a moment or an hour, and nothing waits inside the client library.
 """
 
 from __future__ import annotations
@@ -28,28 +28,28 @@ if TYPE_CHECKING:
 
 _CONNECT_S = 5
 _ANSWER_S = 5.0
-_PING_S = 5  # two without an answer, and the line counts as cut
+_PING_S = 5  # after two without an answer the connection counts as lost
 _SILENCE_S = 5.0
-"""After so long without a message a relay asks whether the stream is still there."""
+"""After so long without a message a relay checks that the stream still exists."""
 _HELD = 200_000
-"""Messages that may wait in the client: a stream of days is read faster than it is taken."""
+"""Messages that may wait in the client: a stream of days arrives faster than it is processed."""
 _OTHER_VERSION = 10071
-"""JetStream's code for: the newest message of this subject is another one than was expected."""
+"""JetStream's code for: the newest message of this subject is not the expected one."""
 
 
 @dataclass(frozen=True, slots=True)
 class StreamState:
-    """A stream as its server describes it."""
+    """The state of a stream, as its server reports it."""
 
     created: datetime
-    """A stream that was deleted and made anew has another one."""
+    """It changes when the stream is deleted and created again."""
     newest: int
-    """The sequence number of its newest message, 0 before the first."""
+    """The sequence number of the newest message, 0 before the first."""
 
 
 @dataclass(slots=True)
 class Published:
-    """What a publisher knows of the stream; it outlives a connection."""
+    """What a publisher knows about the stream; it outlives a connection."""
 
     created: datetime | None = None
     newest: dict[str, int] = field(default_factory=dict)
@@ -58,7 +58,7 @@ class Published:
     """The sequence numbers of earlier versions, whose bytes are still on the server's disk."""
 
     def is_in(self, state: StreamState) -> bool:
-        """Whether the stream is the one that was published to, and has lost nothing since."""
+        """Whether this is the stream that was published to and it has lost nothing since."""
         newest = max(self.newest.values(), default=0)
         return state.created == self.created and state.newest >= newest
 
@@ -93,12 +93,12 @@ class Broker:
                         **_credentials(settings),
                         **_trust(settings),
                         name="stark-translate",
-                        # Nothing waits inside the client: who uses this makes a new connection, and
-                        # says so.
+                        # The client must not wait: the caller makes a new connection and reports
+                        # it.
                         allow_reconnect=False,
                         max_reconnect_attempts=1,
                         connect_timeout=_CONNECT_S,
-                        # A line that is cut says nothing by itself: pings without an answer tell.
+                        # A cut line gives no signal; only unanswered pings show it.
                         ping_interval=_PING_S,
                         max_outstanding_pings=2,
                         error_cb=_quiet,
@@ -106,12 +106,12 @@ class Broker:
                     2 * _CONNECT_S,
                 )
             except BaseException:
-                await _close(client)  # what failed half-way has a socket
+                await _close(client)  # a half-made connection has a socket
                 raise
         return cls(client, settings.church, place)
 
     async def ensure_stream(self, keep_hours: float) -> StreamState:
-        """Make the stream, or have its limits as they should be. Raises PublishError."""
+        """Create the stream, or update its limits. Raises PublishError."""
         from nats.js.api import DiscardPolicy, StorageType, StreamConfig  # noqa: PLC0415
         from nats.js.errors import NotFoundError  # noqa: PLC0415
 
@@ -121,7 +121,7 @@ class Broker:
             max_age=keep_hours * 3600,
             # JetStream would only unlink earlier versions; `publish` overwrites them.
             max_msgs_per_subject=-1,
-            # When it is full the oldest captions go: new ones are what viewers wait for.
+            # A full stream drops the oldest captions, since viewers wait for new ones.
             discard=DiscardPolicy.OLD,
             storage=StorageType.FILE,
         )
@@ -130,21 +130,21 @@ class Broker:
                 await self._stream.stream_info(self._name)
             except NotFoundError:
                 return _state(await self._stream.add_stream(config))
-            # Each time: the settings may have changed since the stream was made.
+            # Each time: the settings may have changed since the stream was created.
             return _state(await self._stream.update_stream(config))
 
     async def clear(self) -> None:
-        """Take everything out of the stream. Raises PublishError."""
+        """Remove all messages from the stream. Raises PublishError."""
         with explained(self._place):
             await self._stream.purge_stream(self._name)
 
     async def publish(self, message: StreamMessage, known: Published) -> None:
-        """Publish, and overwrite what was replaced before; return when the server has done both.
+        """Publish, and overwrite versions replaced before; return when the server has done both.
 
         Raises PublishError.
         """
         with explained(self._place):
-            # Both to their end: one that goes on alone would meet a connection that is closed.
+            # Wait for both: if one failed, the other would run on over a closed connection.
             added, erased = await asyncio.gather(
                 self._add(message, known), self._erase(known), return_exceptions=True
             )
@@ -153,7 +153,7 @@ class Broker:
                     raise problem
 
     async def erase(self, known: Published) -> None:
-        """Overwrite on the server's disk what was replaced. Raises PublishError."""
+        """Overwrite replaced versions on the server's disk. Raises PublishError."""
         with explained(self._place):
             await self._erase(known)
 
@@ -168,9 +168,9 @@ class Broker:
                 raise self._no_stream() from None
 
     async def read(self, start: int, patience_s: float) -> AsyncIterator[tuple[int, str, bytes]]:
-        """Yield sequence, subject and content of each message from `start` on, for ever.
+        """Yield the sequence number, subject and content of each message from `start` on, forever.
 
-        Raises PublishError: when nothing has come for `patience_s`, and within seconds when the
+        Raises PublishError: when no message comes for `patience_s`, and within seconds when the
         stream is deleted (`publish-no-stream`).
         """
         from nats.errors import TimeoutError as SilenceError  # noqa: PLC0415
@@ -180,8 +180,8 @@ class Broker:
         config = ConsumerConfig(
             deliver_policy=DeliverPolicy.BY_START_SEQUENCE,
             opt_start_seq=max(1, start),
-            # A relay keeps its place by itself: after a break it asks for what follows the last
-            # number.
+            # A relay tracks its own position: after a break it asks for the messages behind its
+            # last number.
             ack_policy=AckPolicy.NONE,
         )
         with explained(self._place):
@@ -202,23 +202,23 @@ class Broker:
                     if silent_s >= patience_s:
                         raise
                     try:
-                        # It goes with its stream, also where that has been made anew since.
+                        # The consumer is deleted with its stream, even if that was created again.
                         await messages.consumer_info()
                     except NotFoundError:
                         raise self._no_stream() from None
                     continue
                 silent_s = 0.0
                 sequence, counted = message.metadata.sequence, counted + 1
-                if sequence.consumer != counted:  # one was dropped on the way: ask for it again
+                if sequence.consumer != counted:  # a message was dropped: ask for it again
                     raise ConnectionError("messages are missing")
                 yield sequence.stream, message.subject, message.data
 
     async def close(self) -> None:
-        """Close the connection. Harmless when it is broken."""
+        """Close the connection, broken or not."""
         await _close(self._client)
 
     async def _add(self, message: StreamMessage, known: Published) -> None:
-        """Add a message to the stream, and note which one it replaces."""
+        """Add a message to the stream, and record which one it replaces."""
         from nats.js.errors import APIError  # noqa: PLC0415
 
         old = known.newest.get(message.subject, 0)
@@ -227,7 +227,7 @@ class Broker:
         except APIError as error:
             if error.err_code != _OTHER_VERSION:
                 raise
-            # A version whose acknowledgement was lost with the line before, or ours are too old.
+            # Our numbers are too old, or the last connection lost the ack of a version.
             await self._erase_subject(message.subject)
             newest = await self._put(message, 0)
         known.newest[message.subject] = newest
@@ -235,30 +235,30 @@ class Broker:
             known.replaced.add(old)
 
     async def _put(self, message: StreamMessage, expected: int) -> int:
-        """Add a message behind the one of a number, 0 for none; return its own number."""
+        """Add a message after the one with number `expected` (0: none); return its number."""
         from nats.js.api import Header  # noqa: PLC0415
 
         reply = await self._stream.publish(
             message.subject,
             message.data,
             timeout=_ANSWER_S,
-            # The server refuses it if the subject has come to belong to another stream.
+            # The server refuses it if the subject belongs to another stream by now.
             stream=self._name,
-            # And a version that a broken line delivers behind a newer one, perhaps behind the one
-            # that has withdrawn it.
+            # It also refuses a version that a broken line delivers after a newer one, perhaps
+            # after its withdrawal.
             headers={Header.EXPECTED_LAST_SUBJECT_SEQUENCE: str(expected)},
         )
         return reply.seq
 
     async def _erase(self, known: Published) -> None:
-        # A copy: `_add` notes further ones while this waits for the server.
+        # A copy: `_add` adds numbers while this waits for the server.
         for number in tuple(known.replaced):
             await self._overwrite(number)
-            # Only now: what the server has not confirmed is erased over the next connection.
+            # Only now: an unconfirmed one is erased over the next connection.
             known.replaced.discard(number)
 
     async def _erase_subject(self, subject: str) -> None:
-        """Overwrite every version that the stream has of a subject."""
+        """Overwrite every version of a subject in the stream."""
         from nats.js.errors import NotFoundError  # noqa: PLC0415
 
         with suppress(NotFoundError):
@@ -266,13 +266,13 @@ class Broker:
                 await self._overwrite(kept.seq)
 
     async def _overwrite(self, number: int) -> None:
-        """Overwrite a message on the server's disk; one that is not in the stream is no error."""
+        """Overwrite a message on the server's disk; a missing one is no error."""
         from nats.js.errors import APIError, NotFoundError  # noqa: PLC0415
 
         try:
             await self._stream.delete_msg(self._name, number)
         except APIError:
-            # Its code is the same for a message that is not there and for one that cannot be
+            # The error code is the same for a missing message and for one that cannot be
             # written.
             with suppress(NotFoundError):
                 await self._stream.get_msg(self._name, number)
@@ -285,12 +285,12 @@ class Broker:
 
 
 def _state(info: StreamInfo) -> StreamState:
-    # A server without this field is older than JetStream.
+    # Only a server older than JetStream lacks this field.
     return StreamState(info.created or datetime.min.replace(tzinfo=UTC), info.state.last_seq)
 
 
 def _credentials(settings: Publish) -> dict[str, Any]:
-    """Return user and password, or a token, out of their file. Raises PublishError."""
+    """Return user and password, or a token, from their file. Raises PublishError."""
     if not settings.credentials:
         return {}
     file = Path(settings.credentials)
@@ -304,7 +304,7 @@ def _credentials(settings: Publish) -> dict[str, Any]:
 
 
 def _trust(settings: Publish) -> dict[str, Any]:
-    """Return who may have signed the server's certificate, beside "anybody known" by default.
+    """Return the TLS option with the settings' CA file; without one the default CAs are trusted.
 
     Raises PublishError.
     """
@@ -325,11 +325,11 @@ async def _close(client: Client) -> None:
 
 
 async def _quiet(_: Exception) -> None:
-    """Say nothing: what the client reports here, the next call raises."""
+    """Ignore the client's report: the next call raises the same error."""
 
 
 _FULL = (10023, 10047, 10054, 10077)
-"""JetStream's codes for: resources, storage, bytes or messages at their limit."""
+"""JetStream's codes for a reached limit of resources, storage, bytes or messages."""
 _TROUBLES: tuple[tuple[tuple[str, ...], str, str, str], ...] = (
     (
         ("authorization", "authentication", "permissions violation", "nkey", "credential"),
@@ -362,29 +362,29 @@ _TROUBLES: tuple[tuple[tuple[str, ...], str, str, str], ...] = (
         "Look at its certificate, at publish.ca_file, and at tls:// in publish.nats.",
     ),
 )
-"""What is found in the client's words, then our code, what it means, and what helps."""
+"""Words in the client's error; our code for it, its meaning, and the fix."""
 
 
 def place_of(url: str) -> str:
-    """Return host and port of an address, for messages: no password in it."""
+    """Return host and port of an address, for messages: without a password."""
     parts = urlsplit(url)
     return f"{parts.hostname}:{parts.port or 4222}"
 
 
 def explain(error: Exception, place: str) -> PublishError:
-    """Return what the client says as an error of ours."""
+    """Return a client's error as a PublishError."""
     if isinstance(error, PublishError):
         return error
-    # By its number where it has one; words are looked through for the rest.
+    # By its number if it has one, else by its words.
     number = getattr(error, "err_code", None)
     text = f"{type(error).__name__} {error}"
     if number in _FULL:
         text = "insufficient"
     if isinstance(error, ssl.SSLError):
         text = "ssl"
-    said = text.lower()
+    lowered = text.lower()
     for words, code, meaning, fix in _TROUBLES:
-        if any(word in said for word in words):
+        if any(word in lowered for word in words):
             return PublishError(code, f"The NATS server {place} {meaning}.", fix)
     reason = str(error) or type(error).__name__
     return PublishError(
@@ -396,14 +396,14 @@ def explain(error: Exception, place: str) -> PublishError:
 
 @contextmanager
 def explained(place: str) -> Iterator[None]:
-    """Raise what goes wrong inside as a PublishError of the server at `place`."""
+    """Turn any error of the block into a PublishError for the server at `place`."""
     try:
         yield
     except asyncio.CancelledError as error:
         task = asyncio.current_task()
         if task is None or task.cancelling():
             raise
-        # Nobody cancelled us: the client did so to its own waits, as its connection broke.
+        # Nobody cancelled this task: the client cancelled its own waits when its connection broke.
         raise explain(ConnectionError("the connection broke"), place) from error
     except Exception as error:
         raise explain(error, place) from error

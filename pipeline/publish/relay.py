@@ -1,7 +1,7 @@
-"""A relay: serves displays with what a church publishes, and keeps nothing of its own.
+"""A relay: serves a church's published captions to displays, and has no state of its own.
 
-Same pages and same protocol as the daemon's; whatever it knows comes from the stream, so any number
-of them can stand behind any load balancer, and one that is killed is replaced by starting another.
+Its pages and protocol are the daemon's. All its data comes from the stream, so any number of relays
+can run behind any load balancer, and a new one can replace a killed one.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _LEFT = "nothing comes from the church: its uplink, or that of this server, is d
 
 
 class Feed:
-    """Puts what comes out of the stream on boards, and before displays. On the event loop."""
+    """Passes the stream's messages to boards and displays. Runs on the event loop."""
 
     def __init__(self, hub: Hub, board: CaptionBoard, history: int) -> None:
         self._hub = hub
@@ -46,7 +46,7 @@ class Feed:
         self._status: ServiceStatus | None = None
         self._early: dict[str, deque[StreamCaption]] = {}
         """Captions of a session whose status is not known yet, by language."""
-        # While it is set displays read that nothing comes, whatever the status says.
+        # While it is set, displays show that nothing comes, whatever the status is.
         self._is_lost = False
 
     @property
@@ -61,27 +61,26 @@ class Feed:
 
     @property
     def status(self) -> ServiceStatus | None:
-        """What was last published of the service; None before anything was."""
+        """The last published status of the service; None before the first."""
         return self._status
 
     def take(self, item: ServiceStatus | StreamCaption) -> None:
-        """Take what has come."""
+        """Process a message of the stream."""
         if self._is_lost and self._status:
             self._is_lost = False
             self._hub.set_state(self._status.state)
         if isinstance(item, ServiceStatus):
             self._on_status(item)
         elif self._status is None or not is_of(item, self._status.session):
-            # The status is published anew every 15 s, and so stands behind captions in the stream.
-            # As many as a board keeps: older ones would have to leave it at once.
+            # The status is published again every 15 s, so the stream may have captions before it.
+            # As many as a board keeps: it would drop older ones at once.
             self._early.setdefault(item.lang, deque(maxlen=self._history)).append(item)
         else:
             self._on_caption(item)
 
     def lose(self) -> None:
-        """Say on the displays that nothing comes."""
-        # After the end nothing comes, and nothing is wrong; any other state than blank would light
-        # the displays up.
+        """Show on the displays that nothing comes from the church."""
+        # After the end of the service that is no fault. Blank displays must stay blank.
         if self._status and self._status.state not in ("ended", "starting", "blank"):
             self._is_lost = True
             self._hub.set_state("fault", _LEFT)
@@ -97,7 +96,7 @@ class Feed:
             self._hub.set_notice(NoticeMessage(texts=status.notice))
 
     def _begin(self, status: ServiceStatus) -> None:
-        """Go over to a session, with those of its captions that came before it was known."""
+        """Switch to a session, and add its captions that came before its status."""
         log.info("session", name=status.session, source=status.source, targets=status.targets)
         self._boards = {
             lang: CaptionBoard(status.session, status.source, lang, self._history)
@@ -108,7 +107,7 @@ class Feed:
                 if is_of(early, status.session):
                     board.take(early.message)
         self._early.clear()
-        # In one message: captions that came before the state would be seen on a dark screen.
+        # In one message: captions sent before the state would be visible on a blank screen.
         self._hub.adopt(
             tuple(self._boards.values()),
             status.mode,
@@ -118,7 +117,7 @@ class Feed:
 
     def _on_caption(self, caption: StreamCaption) -> None:
         board = self._boards.get(caption.lang)
-        # No board: the status does not name its language, so no display can ask for it.
+        # Without a board the status does not name the language, so no display can ask for it.
         if board is not None and (message := board.take(caption.message)):
             self._hub.publish(message, caption.lang)
 
@@ -126,9 +125,9 @@ class Feed:
 log = structlog.get_logger()
 
 SILENT_S = 3 * SIGN_OF_LIFE_S
-"""Without a sign of life for so long the church's uplink is down, or this relay's."""
+"""After so long without a sign of life the church's uplink, or this relay's, is down."""
 _ACK_EVERY = 20
-"""One display in so many tells what it has painted: reading that of all costs more than sending."""
+"""One in so many displays sends acks: reading acks from all would cost more than sending."""
 _AGAIN_S = (0.2, 0.5, 1.0, 2.0)
 
 
@@ -136,7 +135,7 @@ class Relay:
     """Follows a church's stream and serves displays, from `start` to `close`."""
 
     following: asyncio.Task[None]
-    """Ends with `close`; earlier with what it raises, which is a bug then."""
+    """Ends with `close`; if it raises earlier, that is a bug."""
 
     def __init__(self, settings: Settings) -> None:
         """Read the pages. Raises ServerError."""
@@ -144,23 +143,23 @@ class Relay:
         languages = settings.translate
         board = CaptionBoard("", languages.source, languages.target, settings.server.history)
         self._metrics = Metrics()
-        # Nobody operates a relay: this token is never told.
+        # Nobody operates a relay, so nobody gets this token.
         self._hub = Hub(
             (board,),
             settings.server,
             mode="live",
             token=secrets.token_urlsafe(32),
             metrics=self._metrics,
-            # Whatever becomes of the church, the relay itself is of use: its /healthz stays 200.
+            # The relay works even if the church's daemon fails, so its /healthz stays 200.
             down=frozenset(),
             ack_every=_ACK_EVERY,
             church=settings.church,
         )
         self.feed = Feed(self._hub, board, settings.server.history)
         self._read = 0
-        """The number of the stream's message that was last taken."""
+        """The sequence number of the last processed message of the stream."""
         self._created: datetime | None = None
-        """When that stream was made."""
+        """When that stream was created."""
         self._heard_s = self._started_s = time.monotonic()
         self._told = ""
 
@@ -170,22 +169,22 @@ class Relay:
         return self._hub.address
 
     async def start(self) -> None:
-        """Bind the port, and follow. Raises ServerError."""
+        """Bind the port, and follow the stream. Raises ServerError."""
         await self._hub.start(on_command=_refuse, health=self._health)
         self.following = asyncio.create_task(self._follow())
 
     async def close(self) -> None:
-        """Follow no longer, and say goodbye to all displays."""
+        """Stop following, and disconnect all displays."""
         while not self.following.done():
-            self.following.cancel()  # more than once: the client of NATS may swallow it
+            self.following.cancel()  # more than once: the NATS client may swallow it
             await asyncio.wait({self.following}, timeout=0.2)
         await self._hub.close()
 
     async def _follow(self) -> None:
-        """Take what the church publishes, for ever; connect anew whenever that fails."""
+        """Follow the church's stream forever; reconnect after every failure."""
         tries = 0
         while True:
-            # Compared below: a connection over which nothing came counts as one that failed.
+            # Compared below: a connection without any message counts as failed.
             read = self._read
             try:
                 await self._follow_once()
@@ -193,28 +192,28 @@ class Relay:
                 self._tell(problem)
             if time.monotonic() - self._heard_s > SILENT_S:
                 self.feed.lose()
-            # A connection that brought something was a good one, however it ended.
+            # A connection with a message counts as good, however it ended.
             tries = 0 if self._read != read else tries + 1
             wait_s = _AGAIN_S[min(tries, len(_AGAIN_S) - 1)]
-            # Spread out, so that a server that is back is not met by all relays at once.
+            # Random, so that not all relays reconnect to a recovered server at once.
             await asyncio.sleep(wait_s * random.uniform(0.5, 1.5))  # noqa: S311
 
     async def _follow_once(self) -> None:
-        """Read the stream over one connection until that fails. Raises PublishError."""
+        """Read the stream over one connection until it fails. Raises PublishError."""
         settings = self._settings.publish
         broker = await Broker.connect(settings)
         try:
             state = await broker.state()
             if state.created != self._created or state.newest < self._read:
-                self._read = 0  # another stream has taken its place, or it has lost messages
+                self._read = 0  # another stream has replaced it, or it has lost messages
             self._created = state.created
             async for number, subject, data in broker.read(self._read + 1, SILENT_S):
                 self._heard()
-                with suppress(ProtocolError):  # of a later version, or not of ours
+                with suppress(ProtocolError):  # from a later version or another program
                     item = parse_stream(settings.church, subject, data)
                     if item is not None:
                         self.feed.take(item)
-                # Behind `take`: what was read but not taken is read again.
+                # After `take`: a message that was read but not processed is read again.
                 self._read = number
         finally:
             await broker.close()
@@ -255,5 +254,5 @@ class Relay:
 
 
 def _refuse(command: CommandMessage) -> None:
-    """Refuse a command: operators are at the church's own server."""
+    """Refuse a command: operators use the church's own server."""
     raise ProtocolError("not-authorized", f"A relay obeys nobody, so not {command.name!r} either.")

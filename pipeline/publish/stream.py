@@ -1,9 +1,9 @@
-"""The church's stream in NATS JetStream: subjects, and what a message holds. Pure.
+"""The church's stream in NATS JetStream: subjects and message contents. Pure.
 
-    captions.CHURCH.status                   the service as displays know it, and signs of life
+    captions.CHURCH.status                   the service's status for displays, and signs of life
     captions.CHURCH.SESSION.LANG.ID          the newest version of one caption
 
-The stream holds the newest message of each subject: what a display that joins now would be sent.
+The stream holds the newest message of each subject, which is what a new display needs.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from pipeline.protocol.codec import encode, parse_caption, parse_json
 _ROOT = "captions"
 _STATUS = "status"
 _NO_TOKEN = re.compile(r"[^\w+-]+", re.ASCII)
-"""What must not be in a token of a subject: NATS splits at dots; `*`, `>` are wildcards."""
+"""Forbidden in a token of a subject: NATS splits at dots, and `*` and `>` are wildcards."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceStatus:
-    """What displays know of a service beside its captions. No reasons: those are for operators."""
+    """What displays know about a service besides its captions. Reasons go only to operators."""
 
     session: str
     mode: Mode
@@ -36,7 +36,7 @@ class ServiceStatus:
     """Languages shown."""
     state: State
     notice: dict[str, str] = field(default_factory=dict)
-    """The notice that stands, by language."""
+    """The current notice, by language."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,17 +46,17 @@ class StreamMessage:
     subject: str
     data: bytes
     takes_back: bool = False
-    """Whether it takes earlier text away: it must arrive, however long the uplink is down."""
+    """Whether it withdraws earlier text: it must arrive, however long the uplink is down."""
     is_final: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class StreamCaption:
-    """A caption out of the stream."""
+    """A caption from the stream."""
 
     session: str
     lang: str
-    """The language that it was made for; `target.lang` may be the source language."""
+    """The target language; `target.lang` may be the source language."""
     message: CaptionMessage
 
 
@@ -69,30 +69,30 @@ def stream_name(church: str) -> str:
 
 
 def all_subjects(church: str) -> str:
-    """Return the pattern of all of its subjects."""
+    """Return the pattern of all subjects of a church's stream."""
     return f"{_ROOT}.{church}.>"
 
 
 def caption_out(church: str, session: str, lang: str, message: CaptionMessage) -> StreamMessage:
-    """Return a caption as it goes into the stream; `lang` is the one that it was made for."""
+    """Return a caption as a message for the stream; `lang` is its target language."""
     by_operator = message.corrected or message.target.engine == "operator"
     is_gone = not (message.source.text or message.target.text)
     return StreamMessage(
         f"{_ROOT}.{church}.{_token(session)}.{lang}.{message.id}",
         encode(message),
-        # A first version takes nothing back: nobody has seen one before it.
+        # A first version withdraws nothing, since nobody has seen an earlier one.
         takes_back=message.revision > 1 and (by_operator or is_gone),
         is_final=message.final,
     )
 
 
 def status_out(church: str, status: ServiceStatus) -> StreamMessage:
-    """Return the service's status; the notice of an earlier one may have been withdrawn."""
+    """Return the status as a message. It may withdraw an earlier status's notice."""
     return StreamMessage(f"{_ROOT}.{church}.{_STATUS}", orjson.dumps(status), takes_back=True)
 
 
 def parse_stream(church: str, subject: str, data: bytes) -> ServiceStatus | StreamCaption | None:
-    """Return what a message of the stream holds; None if its subject is none of ours.
+    """Return the content of a message of the stream; None if its subject is unknown.
 
     Raises ProtocolError (bad-json, unknown-type, bad-field).
     """
@@ -107,10 +107,10 @@ def parse_stream(church: str, subject: str, data: bytes) -> ServiceStatus | Stre
 
 
 def is_of(caption: StreamCaption, session: str) -> bool:
-    """Whether a caption belongs to the session of that name."""
+    """Whether a caption belongs to the session with this name."""
     return caption.session == _token(session)
 
 
 def _token(name: str) -> str:
-    # Never empty: NATS refuses a subject with nothing between two dots.
+    # Never empty: NATS refuses a subject with an empty token.
     return _NO_TOKEN.sub("-", name) or "-"

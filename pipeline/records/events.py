@@ -14,7 +14,7 @@ from pipeline.records.health import HealthRecord, RungName
 from pipeline.records.utterance import CompareRecord, TranslationRecord, UtteranceRecord
 
 
-# By keyword only: `type` has a default here, and may still stand before fields without one.
+# kw_only, so that `type`, which has a default, can come before fields without one.
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Event:
     type: Literal["event"] = "event"
@@ -28,13 +28,13 @@ class ModelUsed:
     engine: str
     """`whisper`, `moonshine`, `marian` or `gemma`."""
     setting: str
-    """As the settings name it."""
+    """Its name in the settings."""
     file: str
-    """Name of its file of weights."""
+    """Name of its weights file."""
     size_bytes: int
-    # A file of several gigabytes is hashed when it is pulled, and not at each start.
+    # A file of several gigabytes is hashed when it is pulled, not at each start.
     sha256: str
-    """Of that file; empty where reading it would take too long and nobody has told."""
+    """Hash of that file; empty if it is not known and reading the file would take too long."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +47,7 @@ class ModelsEvent(_Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FaultEvent(_Event):
-    """Something went wrong in a stage and the daemon went on."""
+    """Something went wrong in a stage, and the daemon continued."""
 
     event: Literal["fault"] = "fault"
     stage: str
@@ -55,10 +55,10 @@ class FaultEvent(_Event):
     message: str
 
 
-# A fault leaves captions going on, this does not: reports count both among the troubles.
+# After a fault captions continue, after this they do not; reports count both as troubles.
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrokenEvent(_Event):
-    """A worker failed for good, which ends the daemon."""
+    """A worker failed permanently, which ends the daemon."""
 
     event: Literal["broken"] = "broken"
     worker: str
@@ -68,26 +68,26 @@ class BrokenEvent(_Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResumedEvent(_Event):
-    """The daemon went on with this session after a crash, a kill or a power cut."""
+    """The daemon resumed this session after a crash, a kill or a power cut."""
 
     event: Literal["resumed"] = "resumed"
     captions: int
-    """Lines that the journal had."""
-    # Ids go on from here, so that a caption of before the crash and one of after it stay apart.
+    """Number of lines in the journal."""
+    # New ids continue from here, so that captions from before and after the crash stay distinct.
     last_id: int
-    """The highest id of an utterance until then."""
+    """The highest utterance id before the crash."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceEvent(_Event):
-    """The microphone went away, or is back."""
+    """The microphone was lost, or is back."""
 
     event: Literal["source"] = "source"
     lost: bool
     message: str
-    # Earlier versions wrote no such field; so it is with all fields that have a default here.
+    # Earlier versions did not write this field; the same is true of all fields with a default.
     muted: bool = False
-    """It is there and gives nothing but zeros, as one that somebody has muted."""
+    """The microphone gives only zeros, as if somebody had muted it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,16 +97,16 @@ class SongEvent(_Event):
     event: Literal["song"] = "song"
     held: bool
     by: Literal["detector", "operator"]
-    """Who wanted it."""
+    """Who decided it."""
     from_s: float
     """Where the song began, seconds of the session's audio."""
     to_s: float
-    """Where that was noticed; where captions went on, when it is no longer held."""
+    """Where the song was detected; without `held`, where captions resumed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RungEvent(_Event):
-    """The daemon gives up more, or less, because it is behind."""
+    """The daemon changed its step of the degradation ladder, because of its lag."""
 
     event: Literal["rung"] = "rung"
     rung: RungName
@@ -114,27 +114,27 @@ class RungEvent(_Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandEvent(_Event):
-    """An operator did something."""
+    """An operator gave a command."""
 
     event: Literal["command"] = "command"
     name: CommandName
-    # The text is not in it: the journal has every version of a caption.
+    # Without the text, since the journal has every version of a caption.
     id: int
-    """The caption, 0 where the command is not about one."""
+    """The caption's id, 0 if the command is not about one."""
     lang: str = ""
-    """Of `spoken`: the language that is spoken, empty where the program hears for itself."""
+    """For `spoken`: the spoken language, empty if the program detects it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoticeEvent(_Event):
-    """A notice has been put on every screen, or translated, or taken away."""
+    """A notice was shown on every screen, or translated, or removed."""
 
     event: Literal["notice"] = "notice"
     at_s: float
-    """Position of the audio when it was put up."""
-    # All of them each time, not the change: the newest event alone says what stands.
+    """Position of the audio when the notice was shown."""
+    # Always all texts, not the change: the newest event alone gives the current notice.
     texts: dict[str, str]
-    """By language; empty: none stands any more."""
+    """By language; empty: there is no notice any more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,55 +143,55 @@ class DictionaryEvent(_Event):
 
     event: Literal["dictionary"] = "dictionary"
     rules: int
-    """How many rules it has now."""
+    """The number of rules that it has now."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReloadedEvent(_Event):
-    """The settings were read again. These keys of config.toml have other values than before."""
+    """The settings were read again. These keys of config.toml have changed."""
 
     event: Literal["reloaded"] = "reloaded"
     live: tuple[str, ...]
-    """In force at once."""
+    """They take effect at once."""
     next_utterance: tuple[str, ...]
-    """In force from the next utterance on."""
-    # Told as well, so that nobody looks for the effect of a change that has none yet.
+    """They take effect with the next utterance."""
+    # Listed too, so that nobody looks for the effect of a change that has none yet.
     restart: tuple[str, ...]
-    """Not in force before the daemon is restarted."""
+    """They take effect only after a restart of the daemon."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuleEvent(_Event):
-    """An operator has added a rule to the church's dictionary file, or taken it back.
+    """An operator has added or removed a rule of the church's dictionary file.
 
-    Or one that is `held` for this service only.
+    A rule that is `held` is valid for this service only.
     """
 
     event: Literal["rule"] = "rule"
-    # With its words beside it: after a crash, held rules are made again from these events.
+    # With its words, since held rules are restored from these events after a crash.
     id: str
     heard: str
     write: str
     removed: bool
     held: bool = False
-    """No file has it: it ends with the service."""
+    """The rule is in no file: it ends with the service."""
     lang: str = ""
-    """Of `write`, where that is how `heard` is said in another language (the glossary)."""
+    """The language of `write`, if `write` is the translation of `heard` (the glossary)."""
     at_s: float = 0.0
-    """Of one that is held, the position of the audio then; the same where it is taken back."""
+    """Position of the audio when a held rule was added; its removal has the same value."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OffRecordEvent(_Event):
-    """An operator went off the record, and what had just been said is gone from all files."""
+    """An operator went off the record, and the last speech was removed from all files."""
 
     event: Literal["off-record"] = "off-record"
     from_s: float
     """Start of the removed speech, seconds of the session's audio."""
     to_s: float
-    """Position of the audio at the command; from here on nothing was heard."""
+    """Position of the audio at the command; speech after it was not processed."""
     captions: int
-    """Captions that were taken out of the journal."""
+    """Captions that were removed from the journal."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -200,7 +200,7 @@ class RecordsDroppedEvent(_Event):
 
     event: Literal["records-dropped"] = "records-dropped"
     count: int
-    """How many since the start."""
+    """Number since the start."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -209,9 +209,9 @@ class EndEvent(_Event):
 
     event: Literal["end"] = "end"
     unfinished: int
-    """Utterances that were given up without a final caption."""
+    """Utterances that ended without a final caption."""
     audio_s: float
-    """Audio heard."""
+    """Length of the audio heard."""
 
 
 EventRecord: TypeAlias = (
@@ -233,12 +233,12 @@ EventRecord: TypeAlias = (
 )
 
 Record: TypeAlias = UtteranceRecord | TranslationRecord | CompareRecord | HealthRecord | EventRecord
-"""A line of diagnostics.jsonl but for the last one, which is the summary."""
+"""A line of diagnostics.jsonl, except the last one, which is the summary."""
 
 
 def held_rules(records: Iterable[object]) -> tuple[RuleEvent, ...]:
-    """Return what operators held for a service and did not take back."""
-    # By its words: what is held again after it was taken back is the same rule.
+    """Return the rules that operators hold for a service and have not removed."""
+    # By its words: a rule that is held again after its removal is the same rule.
     held: dict[tuple[str, str, str], RuleEvent] = {}
     for event in records:
         if isinstance(event, RuleEvent) and event.held:

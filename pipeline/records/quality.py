@@ -1,13 +1,13 @@
 """The quality of a caption: flags, a composite score, a decision about the training pair. Pure.
 
-A pair of source and target text is worth keeping for training only if nothing speaks against it.
-The score is a weighted mean of three parts, each 0..1, over those that exist:
+A pair of source and target text is kept for training only if nothing speaks against it.
+The score is the weighted mean of these parts, each 0..1; a missing part is left out:
 
 - `stt`: confidence of the recognizer, 1 / (1 + exp(-10 (avg_logprob + 0.3)));
-- `estimate`: quality of the translation as a `QualityEstimator` sees it. Live it is
+- `estimate`: quality of the translation by a `QualityEstimator`. In a live service it is
   exp(avg_logprob) of the final's tokens, the geometric mean of their probabilities;
 - `agreement`: chrF of the quick translation against the final (Popović 2015), or the cosine of
-  what the two mean (pipeline.evaluation.rescore).
+  their embeddings (pipeline.evaluation.rescore).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from sacrebleu.metrics.chrf import CHRF
 
 from pipeline.text.words import WORD, length, words
 
-# Made once: it holds no state between sentences, and every caption asks it.
+# Created once: it has no state between sentences, and every caption uses it.
 _CHRF = CHRF()
 
 Flag = Literal[
@@ -39,7 +39,7 @@ Flag = Literal[
 ]
 """A measure that is past its first limit (flag) or its second (reject)."""
 
-# From the type, so that a flag which is added there is counted and sorted without more.
+# From the type, so that a flag added there is counted and sorted automatically.
 FLAGS: tuple[Flag, ...] = get_args(Flag)
 
 Exclusion = Literal[
@@ -58,8 +58,8 @@ class Limit:
     reject: float
 
     def passed(self, value: float | None) -> Literal["flag", "reject"] | None:
-        """Return the worse of the limits that a value has passed; reaching it is not passing."""
-        # So that one comparison does for limits from above and from below.
+        """Return the worse limit that a value has passed; a value at a limit is within it."""
+        # The sign makes one comparison work for upper and lower limits.
         sign = 1.0 if self.reject > self.flag else -1.0
         if value is None or sign * value <= sign * self.flag:
             return None
@@ -71,15 +71,15 @@ class Thresholds:
     """The limits of every measure, and the weights of the score, which add up to 1.
 
     `accept`, `moderate` and `review` are the lowest scores of these decisions. `length_ratio` is
-    letters (`length`) of the target for one of the source. A source of fewer than `words` words is
-    too short to be a pair. A target is no translation if `copied` of its words, three at least,
-    stand in the source too, names left out. Of 19,500 human pairs (Tatoeba) 4 are so.
+    the allowed range of target letters (`length`) per source letter. A source of fewer than
+    `words` words is too short. A target is no translation if a share `copied` of its words, and at
+    least three, are also in the source, without names; of 19,500 human pairs (Tatoeba) 4 are so.
     """
 
-    # The recognizer's filter has limits of its own: these judge what was shown in spite of it.
+    # The recognizer's filter has its own limits: these judge what was shown in spite of it.
     avg_logprob: Limit = Limit(-0.5, -1.0)
     no_speech_prob: Limit = Limit(0.3, 0.6)
-    # Whisper's own limit of a text that repeats itself is 2.4, too.
+    # Whisper's own limit for a repetitive text is also 2.4.
     compression_ratio: Limit = Limit(2.0, 2.4)
     estimate: Limit = Limit(0.7, 0.5)
     agreement: Limit = Limit(0.6, 0.4)
@@ -100,25 +100,25 @@ AgreementBy = Literal["chrf", "cosine"]
 
 
 _COPIED_WORDS = 3
-"""Short words such as "a", "no" and "me" are words of both languages."""
+"""More than one or two, since short words such as "a", "no", "me" exist in both languages."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measures:
-    """What is known of a caption; None if not measured. `target` is empty without a translation."""
+    """The measures of a caption; None if not measured. `target` is empty without a translation."""
 
     source: str
     target: str
-    # Told, not guessed from the texts: a translation of names alone is equal to its source.
+    # Not derived from the texts: a translation of names alone is equal to its source.
     translated: bool
-    """False where the source text stands in for a translation."""
+    """False if the source text replaces a missing translation."""
     avg_logprob: float | None
     no_speech_prob: float | None
     compression_ratio: float | None
     estimate: float | None
     agreement: float | None
     is_doubtful: bool = False
-    """Whether the judge of finals calls it so."""
+    """Whether the judge of finals calls it doubtful."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,7 +138,7 @@ class Quality:
     """The judgement of one caption."""
 
     score: float | None
-    """Weighted mean of the parts that exist, 0..1; None where there are none."""
+    """Weighted mean of the known parts, 0..1; None if there are none."""
     parts: Parts
     decision: Decision
     """Whether the pair of source and target text is kept for training."""
@@ -146,7 +146,7 @@ class Quality:
     """Why the pair cannot be used, whatever its score; empty if it can."""
 
 
-# A protocol and no base class: CometKiwi brings torch, and this module loads nothing.
+# A protocol, not a base class: CometKiwi needs torch, and this module must not import it.
 class QualityEstimator(Protocol):
     """Estimates the quality of translations without a reference."""
 
@@ -158,14 +158,14 @@ class QualityEstimator(Protocol):
         """Load the model. Raises ModelError."""
 
     def estimate(self, captions: Sequence[tuple[str, str, float | None]]) -> list[float | None]:
-        """Return 0..1 for each (source, target, avg_logprob of the target); None: cannot tell.
+        """Return 0..1 for each (source, target, avg_logprob of the target); None if unknown.
 
         Raises EngineError.
         """
 
 
 class LogProbability:
-    """The translator's own certainty as an estimate; it costs nothing."""
+    """The translator's own confidence as an estimate; it costs no extra work."""
 
     name = "log-probability"
 
@@ -179,22 +179,22 @@ class LogProbability:
 
 def probability(avg_logprob: float | None) -> float | None:
     """Return the geometric mean of the tokens' probabilities, 0..1."""
-    # A mean that rounding has put above 0 would be a probability above 1.
+    # Rounding may put the mean above 0, which would be a probability above 1.
     return None if avg_logprob is None else math.exp(min(avg_logprob, 0.0))
 
 
 def confidence(avg_logprob: float | None) -> float | None:
     """Return 1 / (1 + exp(-10 (avg_logprob + 0.3))), in a form that cannot overflow."""
-    # The logistic function is a shifted tanh, which ends at 1 where exp would overflow.
+    # The logistic function is a shifted tanh, which saturates at 1 where exp would overflow.
     return None if avg_logprob is None else (1 + math.tanh(5 * (avg_logprob + 0.3))) / 2
 
 
 def agreement(text: str, final: str) -> float | None:
-    """Return the chrF, 0..1, of one translation against another; None if one says nothing."""
+    """Return the chrF, 0..1, of one translation against another; None if one is empty."""
     if not (text and final):
         return None
     score: float = _CHRF.sentence_score(text, [final]).score
-    # sacrebleu counts to 100, the score's other parts to 1.
+    # sacrebleu's scale is 0..100, that of the other parts 0..1.
     return round(score / 100, 4)
 
 
@@ -207,23 +207,23 @@ def flags(measures: Measures) -> tuple[Flag, ...]:
         "estimate": (THRESHOLDS.estimate, measures.estimate),
         "agreement": (THRESHOLDS.agreement, measures.agreement),
     }
-    # "name:None" of a measure within its limits is in no list of flags, and falls out below.
+    # A measure within its limits gives "name:None", which is not in FLAGS and is removed below.
     passed = {f"{name}:{limit.passed(value)}" for name, (limit, value) in limits.items()}
-    # Without a second limit: who judges a final says yes or no.
+    # Without a second limit, since the judge of finals says yes or no.
     if measures.is_doubtful:
         passed.add("doubt:flag")
     return tuple(flag for flag in FLAGS if flag in passed)  # in the order of FLAGS
 
 
 def judge(measures: Measures) -> Quality:
-    """Return score and decision: an exclusion or a measure past its second limit rejects."""
-    # Rounded before they are used, so that the record's own figures give its score.
+    """Return score and decision; an exclusion or a measure past its second limit rejects."""
+    # Rounded before use, so that the figures in the record give exactly its score.
     parts = Parts(
         stt=_rounded(confidence(measures.avg_logprob)),
         estimate=_rounded(measures.estimate),
         agreement=_rounded(measures.agreement),
     )
-    # A rejected caption keeps its score: the report sorts by it, the worst first.
+    # A rejected caption keeps its score, since the report sorts by it, worst first.
     score, excluded = _score(parts), _excluded(measures)
     hopeless = bool(excluded) or any(flag.endswith(":reject") for flag in flags(measures))
     return Quality(
@@ -243,13 +243,13 @@ def _score(parts: Parts) -> float | None:
     known = [(weight, part) for weight, part in weighted if part is not None]
     if not known:
         return None
-    # Over the weights of the parts that are known: what nobody measured counts neither way.
+    # Divided by the weights of the known parts: an unmeasured part has no effect.
     return _rounded(sum(w * part for w, part in known) / sum(w for w, _ in known))
 
 
 def _decision(score: float | None) -> Decision:
     if score is None:
-        return "review"  # nothing is known of it: a person has to look
+        return "review"  # nothing is known, so a person has to look
     if score >= THRESHOLDS.accept:
         return "accept"
     if score >= THRESHOLDS.moderate:
@@ -260,7 +260,7 @@ def _decision(score: float | None) -> Decision:
 def _excluded(measures: Measures) -> tuple[Exclusion, ...]:
     source = words(measures.source)
     low, high = THRESHOLDS.length_ratio
-    # In letters: words of one language are several of another, or have no spaces between them.
+    # In letters: one word may be several in another language, and some scripts have no spaces.
     ratio = length(measures.target) / max(1.0, length(measures.source))
     signs: dict[Exclusion, bool] = {
         "compression-ratio": _rejects(THRESHOLDS.compression_ratio, measures.compression_ratio),
@@ -273,18 +273,18 @@ def _excluded(measures: Measures) -> tuple[Exclusion, ...]:
 
 
 def _is_copied(source: str, target: str) -> bool:
-    """Whether a target repeats its source, or a good part of it."""
-    # Of texts of names alone, too, which count as no copies below.
+    """Whether a target repeats its source, or a large part of it."""
+    # This also finds a copy that consists only of names, which are ignored below.
     if words(source) == words(target):
         return True
     given, made = set(WORD.findall(source)), WORD.findall(target)
-    # Names stay the same in every language, and are no sign of a copy.
-    # Scripts without small letters have only "names" here: there the equal text above is the test.
+    # Names stay the same in every language, so they are no sign of a copy.
+    # In scripts without small letters every word counts as a name: only the test above applies.
     names = {word for word in given if not word.islower()}
     own = [word.casefold() for word in made if word not in names]
-    said = set(words(source))
-    copied = sum(word in said for word in own)
-    # Both: three of forty words are loanwords, and one of two is "no".
+    source_words = set(words(source))
+    copied = sum(word in source_words for word in own)
+    # Both conditions: three of forty words may be loanwords, and one of two may be "no".
     return copied >= _COPIED_WORDS and copied >= THRESHOLDS.copied * len(own)
 
 

@@ -20,33 +20,33 @@ from pipeline.records.utterance import UtteranceRecord
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TermCount:
-    """One entry of the glossary in a session, in captions that it was said in."""
+    """Counts of one glossary entry, over the captions of a session in which it was said."""
 
     seen: int
-    """Captions."""
+    """Captions in which it was said."""
     right: int
-    """Of those, the ones whose translation had an approved rendering by itself."""
+    """Captions whose translation had an approved rendering by itself."""
     repaired: int
-    """... into which it was put."""
+    """Captions into whose translation an approved rendering was put."""
     refused: int
-    """... that have none: nobody knew where it belongs, or the translator objected."""
+    """Captions without one: its place was unknown, or the translator objected."""
     consistency: float | None
-    """Share of the commonest rendering among all that were shown, 0..1; None if none was."""
+    """Share of the most common rendering among all that were shown, 0..1; None if none was."""
 
 
-# A class of its own, since the report counts the same when the service is over.
+# A separate class, because the report makes the same counts after the service.
 class TermTally:
     """Counts the church words of a session's captions."""
 
     def __init__(self) -> None:
-        # Apart from the renderings: a term that nobody could place has an outcome and no rendering.
+        # Separate from the renderings: a term that was not placed has an outcome, but no rendering.
         self._outcomes: dict[str, Counter[str]] = {}
         self._renderings: dict[str, Counter[str]] = {}
 
     def add(self, checks: Iterable[Check], lang: str) -> None:
-        """Count what was found in one caption in the language `lang`."""
+        """Count the checks of one caption in the language `lang`."""
         for check in checks:
-            # References, numbers and negations are checks, too, and no church words.
+            # References, numbers and negations are checks too, but not church words.
             if not check.term:
                 continue
             self._outcomes.setdefault(check.term, Counter())[check.outcome] += 1
@@ -57,12 +57,12 @@ class TermTally:
 
     @property
     def counts(self) -> dict[str, TermCount]:
-        """What was counted, the entries in alphabetical order."""
+        """The counts, with the entries in alphabetical order."""
         return {term: self._count(term) for term in sorted(self._outcomes)}
 
     def _count(self, term: str) -> TermCount:
         outcomes, renderings = self._outcomes[term], self._renderings.get(term, Counter())
-        # Of what was shown, repaired or not: readers see one word or several, whoever chose it.
+        # From all shown renderings, repaired or not: readers see one word or several either way.
         commonest = max(renderings.values(), default=0)
         return TermCount(
             seen=outcomes.total(),
@@ -73,7 +73,7 @@ class TermTally:
         )
 
 
-# In the order in which a caption passes them: tables show them so.
+# In the order in which a caption passes them; tables use this order.
 STAGES = {
     "voice detector's wait": "vad_wait_ms",
     "recognizer, waiting": "stt_busy_ms",
@@ -83,7 +83,7 @@ STAGES = {
     "final translator": "final_ms",
     "everything else": "overhead_ms",
 }
-"""What a caption's latency is made of, and the field of its record."""
+"""The parts of a caption's latency, and the record field of each."""
 SHORT_STAGES = {
     "pause": "vad_wait_ms",
     "stt": "stt_ms",
@@ -91,7 +91,7 @@ SHORT_STAGES = {
     "final": "final_ms",
     "rest": "overhead_ms",
 }
-"""The same in short, without the waiting, for one line of a terminal."""
+"""The same with short names and without waiting times, for one line of a terminal."""
 
 TIMES = (
     *STAGES.values(),
@@ -103,12 +103,12 @@ TIMES = (
 """Fields of an utterance record whose percentiles are in the summary."""
 
 
-# In Silero's blocks of 32 ms where eager_ms and silence_ms lie, then wider.
+# In Silero's blocks of 32 ms in the range of eager_ms and silence_ms, then wider.
 BINS_MS = (64, 96, 128, 160, 200, 300, 400, 600, 1000, 2000)
-"""Where the bins begin; each ends where the next begins, the last has no end."""
+"""Start of each bin; a bin ends where the next one starts, and the last one has no end."""
 
 SPLIT_MS = 1000
-"""An utterance that begins sooner after another may be the rest of its sentence."""
+"""An utterance that begins within this time after another may be the rest of its sentence."""
 
 Place: TypeAlias = Literal["inside", "between"]
 """Silences inside an utterance, and those between two."""
@@ -118,7 +118,7 @@ class PauseHistogram:
     """Counts silences, so that the end of an utterance can be tuned."""
 
     def __init__(self) -> None:
-        # By bin: a single pause tells nothing, and the summary stays short.
+        # By bin: a single pause has no meaning, and the summary stays short.
         self._counts: dict[Place, Counter[int]] = {"inside": Counter(), "between": Counter()}
 
     def add(self, record: UtteranceRecord) -> None:
@@ -130,17 +130,17 @@ class PauseHistogram:
 
     @property
     def counts(self) -> Mapping[Place, dict[str, int]]:
-        """How many there were by the beginning of their bin, in milliseconds."""
+        """Number of silences by the start of their bin, in milliseconds."""
         return {
-            # Empty bins too: a reader of several sessions adds them without asking which are there.
+            # Empty bins too, so that the counts of several sessions can be added without a check.
             place: {str(least): counts[least] for least in BINS_MS}
             for place, counts in self._counts.items()
         }
 
     def _count(self, place: Place, pause_ms: int) -> None:
         at = bisect_right(BINS_MS, pause_ms) - 1
-        # A pause before an utterance may be shorter than the first bin, where speech was cut for
-        # its length.
+        # A pause before an utterance may be shorter than the first bin, if the utterance before
+        # it was cut because of its length.
         self._counts[place][BINS_MS[max(at, 0)]] += 1
 
 
@@ -164,56 +164,56 @@ class SummaryRecord:
     type: Literal["summary"] = "summary"
     utc: str
     session: str
-    """The session's name, that of its folder."""
+    """Name of the session and of its folder."""
     audio_s: float
     """Audio heard."""
     utterances: int
-    """Stretches of speech, those whose text was filtered included."""
+    """Utterances, including those whose text was filtered."""
     decisions: dict[Decision, int]
     """Captions by the decision about their pair."""
     flags: dict[Flag, int]
-    """Utterances by what is suspicious about them."""
+    """Utterances by flag."""
     excluded: dict[Exclusion, int]
     """Captions whose pair cannot be used, by reason."""
     filtered: dict[str, int]
     """Utterances that were not shown, by reason."""
-    # Fields with a default came later: summaries of earlier sessions lack them and are read.
+    # Fields with a default were added later: summaries of earlier sessions lack them.
     lost_tails: int = 0
     """Utterances whose end was missing in the recognizer's first text."""
     recovered_tails: int = 0
-    """Of those, the ones whose end a second look gave."""
+    """Of those, the utterances whose end was recovered by decoding again."""
     eager: int = 0
-    """Utterances whose final was prepared before the pause was long enough to be the end."""
+    """Utterances whose final was prepared before the pause was long enough to end them."""
     cancelled_runs: int = 0
-    """How often that was in vain, since speech returned before the end."""
+    """How often an eager run was discarded because speech resumed before the end."""
     reopened: int = 0
-    """How often speech returned after a final, which then went on."""
+    """How often speech resumed after a final, so that the utterance went on."""
     splits: int = 0
-    """Utterances that began less than a second after another: perhaps of the same sentence."""
+    """Utterances that began less than a second after another: perhaps in the same sentence."""
     pauses: Mapping[Place, dict[str, int]] = field(default_factory=dict)
     """Silences inside utterances and between them, by the least milliseconds of their bin."""
     songs: int = 0
     """How often captions were held because of song."""
     song_s: float = 0.0
-    """Seconds of the audio that were song, as far as that was noticed."""
+    """Seconds of audio that were detected as song."""
     corrections: dict[str, int]
     """How often each rule of the dictionary was applied."""
     terms: dict[str, TermCount] = field(default_factory=dict)
-    """What became of the church words of the glossary, by the entry's id."""
+    """Counts of the glossary's church words, by the entry's id."""
     corrected_share: float | None
     """Share of the utterances in which a rule was applied, 0..1."""
     latencies: dict[str, Latency]
     """By the name of the utterance record's field."""
     faults: dict[str, int]
-    """By code."""
+    """Faults by code."""
     dropped: dict[str, int]
-    """Counts of what was given up, by the kinds of a health record."""
+    """Counts of what was dropped, by the kinds of a health record."""
     pairs: int
     """Lines of sermon_pairs.jsonl."""
     review: int
     """Lines of review_queue.jsonl."""
     utc_offset_min: int = 0
-    """Minutes by which the church's own clock was ahead of `utc`."""
+    """Minutes by which local time was ahead of `utc`."""
 
 
 # Counted while they are written, so that the end of a service need not read its file again.
@@ -249,14 +249,14 @@ class SummaryBuilder:
             case HealthRecord():
                 self._audio_s = record.audio_s  # both are totals: the last record has all
                 self._dropped = asdict(record.dropped)
-                # The last one holds: in the night when clocks change a session has two.
+                # The last one counts: a session in the night of a clock change has two.
                 self._utc_offset_min = record.utc_offset_min
             case SongEvent():
-                # Each song is two events: held, and no longer, which alone knows how long it was.
+                # A song has two events, start and end; only the second one knows the length.
                 self._songs += record.held
                 self._song_s += 0.0 if record.held else record.to_s - record.from_s
             case FaultEvent():
-                # By code: messages have names and numbers in them, and would never be the same.
+                # By code: messages contain names and numbers, and would never be equal.
                 self._faults[record.code] += 1
             case _:
                 pass
@@ -325,7 +325,7 @@ class SummaryBuilder:
 
 
 def _latency(known: array[float]) -> Latency:
-    # Sorted here and not kept sorted: records come in the middle of a service.
+    # Sorted here and not at each record: records are added during a service.
     ordered = sorted(known)
     p50_ms, p95_ms = (nearest_rank(ordered, share) for share in (0.50, 0.95))
     return Latency(count=len(known), p50_ms=p50_ms, p95_ms=p95_ms)

@@ -1,9 +1,9 @@
-"""The records of one utterance: its texts, how sure the engines were, and every time it took. Pure.
+"""The records of one utterance: texts, confidence of the engines, and all durations. Pure.
 
-A record's fields are its JSON, and the schema of records is made from these dataclasses. Times
-ending in `_ms` are milliseconds, audio times are seconds from the start of the session's audio.
-None means "not measured", never zero. Extra targets and second finals have records of their own,
-because the utterance's is written as soon as its final is shown.
+A record's fields are its JSON keys, and the schema of records is made from these dataclasses.
+Fields ending in `_ms` are milliseconds; audio times are seconds from the start of the session's
+audio. None means "not measured", never zero. Extra targets and second finals have their own
+records, because the utterance's record is written as soon as its final is shown.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from pipeline.text.commit_policy import normalized_erasure
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartialRecord:
-    """The quick translation of the whole utterance, which was on screen before the final."""
+    """The quick translation of the whole utterance, shown before the final."""
 
     lang: str
     text: str
@@ -52,23 +52,23 @@ class FinalRecord:
     prompt_tokens: int | None = None
     """Tokens of the prompt."""
     reused_tokens: int | None = None
-    """Of the prompt's tokens, those still in the cache from the call before."""
+    """Prompt tokens that were still in the cache from the previous call."""
     draft_tokens: int | None = None
-    """Of the generated tokens, those accepted from the quick translation."""
+    """Generated tokens that were accepted from the quick translation."""
     avg_logprob: float | None = None
     """Mean log-probability of the generated tokens."""
     stopped: Literal["end", "length", "loop"] | None = None
-    """Why it ended: by itself, at the token cap, at the repetition guard."""
+    """Why generation ended: by itself, at the token cap, or at the repetition guard."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UtteranceRecord:
-    """One line of diagnostics.jsonl. Fields from `final` on are None where text was filtered."""
+    """One line of diagnostics.jsonl. Fields from `final` on are None if the text was filtered."""
 
-    # First, since a line is read by it: each type of record is a class of its own.
+    # The first field, because it selects the class that a line is read as.
     type: Literal["utterance"] = "utterance"
     id: int
-    """The utterance's number, the caption's too; it grows with time."""
+    """Number of the utterance and of its caption; it increases with time."""
     utc: str
     """When the final was shown, or the text was filtered."""
     mode: Mode
@@ -85,41 +85,41 @@ class UtteranceRecord:
     peak_dbfs: float
     """Loudest sample."""
     recognizer: str = ""
-    """The recognizer that heard it; empty where none did, and in records of earlier versions."""
-    # Kept beside the corrected text: rules and training learn from the difference.
+    """The recognizer of this utterance; empty if there was none, and in older records."""
+    # Kept next to the corrected text: rules and training use the difference.
     raw_text: str
     """As recognized."""
     text: str
-    """As corrected by the dictionary; what was translated and shown."""
+    """The text after dictionary corrections; it is translated and shown."""
     corrections: tuple[Correction, ...]
     avg_logprob: float | None
     """Mean log-probability of the recognizer's tokens, 0 is certain."""
     no_speech_prob: float | None
-    """Probability, 0..1, that nobody spoke, as the recognizer sees it."""
+    """The recognizer's probability, 0..1, that nobody spoke."""
     compression_ratio: float | None
-    """Size of the recognized text over its compressed size; high where it repeats itself."""
-    # It has a default because records of earlier versions lack it; so have others below.
+    """Size of the recognized text divided by its compressed size; high if it repeats itself."""
+    # This and other fields have a default because records of earlier versions lack them.
     lang_prob: float | None = None
-    """Probability, 0..1, that the spoken language is `lang`, as the recognizer hears it."""
+    """The recognizer's probability, 0..1, that the spoken language is `lang`."""
     words: tuple[Word, ...]
     """The words of `raw_text`, split at white space; empty if the recognizer gives none."""
     lost_tail_s: float = 0.0
     """Seconds of speech at the end that are missing in the recognizer's first text; 0 if none."""
     tail_recovered: bool = False
-    """Whether decoding those seconds again gave words, which are in `raw_text`."""
-    # The text stays in the record: the report shows people what was kept from the screens, and why.
+    """Whether decoding these seconds again gave words. `raw_text` includes the words."""
+    # The text stays in the record: the report shows which text was not displayed, and why.
     filtered: str
     """Why the text is not shown; empty when it is."""
     eager: bool = False
-    """Whether the final was prepared while the pause was not yet long enough to be the end."""
+    """Whether the final was prepared before the pause was long enough to end the utterance."""
     cancelled_runs: int = 0
-    """How often that was in vain: speech returned before the end."""
+    """How often an eager run was discarded because speech resumed before the end."""
     reopened: int = 0
-    """How often speech returned after a final, which then went on."""
+    """How often speech resumed after a final, so that the utterance went on."""
     pauses_ms: tuple[int, ...] = ()
     """Silences inside the utterance, from 64 ms on."""
     pause_before_ms: int | None = None
-    """Silence between the utterance before and this one; None where that is not known."""
+    """Silence between the previous utterance and this one; None if unknown."""
     updates: int
     """Number of texts shown for this utterance, the final included."""
     vad_wait_ms: float
@@ -131,9 +131,9 @@ class UtteranceRecord:
     final: FinalRecord | None = None
     partial: PartialRecord | None = None
     normalized_erasure: float | None = None
-    """Words taken back while the text grew, for each word of the final."""
+    """Words removed while the text grew, per word of the final."""
     revised: int | None = None
-    """Words that were committed on screen and that a later text or the final took back."""
+    """Committed words on screen that a later text or the final replaced."""
     agreement: float | None = None
     """chrF of the quick translation against the final, 0..1; None if one engine made both."""
     partial_ms: float | None = None
@@ -141,29 +141,29 @@ class UtteranceRecord:
     final_busy_ms: float | None = None
     """Waiting for the final translator, which was busy with an earlier utterance."""
     final_ms: float | None = None
-    """The final translator's time; None if the quick translation or the source text stands in."""
+    """The final translator's time; None if the draft or the source text is shown instead."""
     start_to_first_text_ms: float | None = None
-    """From the utterance's start (pre-roll included) until any text of it was on screen."""
+    """From the utterance's start (pre-roll included) until its first text was on screen."""
     last_syllable_to_partial_ms: float | None = None
-    """From the last syllable until the quick translation of the whole utterance was made."""
+    """From the last syllable until the quick translation of the whole utterance was ready."""
     last_syllable_to_final_ms: float | None = None
     """From the last syllable until the final was on screen."""
     held_ms: float | None = None
-    """How long of that it was kept back for an operator, because it is doubtful."""
+    """Part of `last_syllable_to_final_ms` in which a doubtful final was held for an operator."""
     overhead_ms: float | None = None
-    """From closing the utterance to the final on screen, without engines and waits for them."""
+    """From closing the utterance to the final on screen, minus engine time and engine waits."""
     verse: str = ""
-    """The reference of the printed verse that was shown for the translation; empty if none was."""
+    """Reference of the printed verse that was shown as the translation; empty if none."""
     checks: tuple[Check, ...] = ()
-    """What the final says otherwise than what was said, and what was put right (church truth)."""
+    """Where the final differs from what was said, and what was corrected (church truth)."""
     opinion: Opinion | None = None
-    """What the quick translator thinks of the final translator's text."""
+    """The quick translator's judgement of the final translator's text."""
     doubt: float | None = None
-    """How likely the final is wrong, 0..1, as all that is known of it says."""
+    """Probability, 0..1, that the final is wrong, estimated from all that is known of it."""
     is_doubtful: bool = False
-    """Whether that is so much that an operator should look at it."""
+    """Whether `doubt` is so high that an operator should look at the final."""
     repeats: int | None = None
-    """The caption that an interpreter said again here; None: it is new."""
+    """The caption that an interpreter repeats here; None if the utterance is new."""
     queues: Mapping[str, int] = field(default_factory=dict)
     """The lengths of the queues when the final was shown."""
     flags: tuple[Flag, ...] = ()
@@ -187,26 +187,26 @@ def utterance_record(
 
     `draft` is the quick translation of the same audio, None if there was none; `shown` are the
     target texts that were on screen, in order. `published_s` and `first_shown_s` are monotonic.
-    `held_s`: how long it was kept back for an operator.
+    `held_s` is how long the caption was held for an operator.
     """
     utterance = caption.transcript.utterance
-    # A draft that became the final itself carries the same span: that time is not spent twice.
+    # If the draft itself became the final, both have the same span: count that time once.
     own = caption.span if draft is None or caption.span != draft.span else Span()
-    # Where the final translator failed, the text is the draft's but the time its own.
+    # If the final translator failed, the text is the draft's, but the time is the translator's.
     same = draft is not None and caption.translation is draft.translation
     made_in = draft.span if draft is not None and same else caption.span
-    # A final equal to the last partial was on screen already, as one text.
+    # A final that equals the last partial was already on screen: count the text once.
     texts = [*shown] if shown and shown[-1] == caption.text else [*shown, caption.text]
-    # Only the last syllable has a time of the clock; the start is the utterance's length earlier.
+    # Only the last syllable has a clock time; the start is the utterance's length earlier.
     began_s = utterance.spoken_s - (utterance.end_s - utterance.start_s)
     spans = [caption.transcript.span, own]
-    # What every utterance has comes from `_heard`, so that a filtered one has the same fields.
+    # `_heard` sets the fields of every utterance, so that a filtered one has the same fields.
     record = replace(
         _heard(caption.transcript, mode, utc, len(texts)),
         final=_final(caption, made_in),
         normalized_erasure=_rounded(normalized_erasure(texts), 4),
         revised=caption.revised,
-        # An `end_s` of 0 is work that was not done: its time is None and not 0.
+        # If `end_s` is 0, the work was not done: its time is None, not 0.
         final_busy_ms=_ms(own.busy_s) if own.end_s else None,
         final_ms=_ms(own.end_s - own.start_s) if own.end_s else None,
         start_to_first_text_ms=None if first_shown_s is None else _ms(first_shown_s - began_s),
@@ -222,12 +222,12 @@ def utterance_record(
     )
     if draft is not None:
         spans.append(draft.span)
-        # Without a quick translator the source text stands in, ready when it was recognized.
+        # Without a quick translation the draft is the source text, ready once it is recognized.
         ready_s = draft.span.end_s or draft.transcript.span.end_s
         record = replace(
             record,
             partial=PartialRecord(lang=draft.lang, text=draft.text, engine=draft.engine),
-            # One engine agrees with itself, which would raise the score for nothing.
+            # An engine always agrees with itself, which would raise the score without reason.
             agreement=None
             if draft.engine == caption.engine
             else agreement(draft.text, caption.text),
@@ -235,9 +235,9 @@ def utterance_record(
             last_syllable_to_partial_ms=_ms(ready_s - utterance.spoken_s),
         )
     outside_s = published_s - utterance.closed_s
-    # From closing on only: what an eager run did in the pause is no part of the wait.
+    # Count from closing only: work of an eager run in the pause is not part of the wait.
     outside_s -= _covered_s(spans, utterance.closed_s, published_s) + held_s
-    # Last: flags and quality are worked out from fields that were set above.
+    # Last, because flags and quality are computed from the fields above.
     return judged(replace(record, overhead_ms=_ms(outside_s)))
 
 
@@ -247,7 +247,7 @@ def judged(record: UtteranceRecord, estimate: float | None = None) -> UtteranceR
     `estimate` is a `QualityEstimator`'s judgement of the translation, 0..1; by default it comes
     from the final's log-probability.
     """
-    # Filtered text is flagged all the same: its measures may be why it was filtered.
+    # Filtered text is flagged too: its measures may be the reason for the filter.
     final = record.final or FinalRecord(lang=record.lang, text="", engine="source")
     measures = Measures(
         source=record.text,
@@ -309,7 +309,7 @@ def _final(caption: Caption, span: Span) -> FinalRecord:
     record = FinalRecord(lang=caption.lang, text=caption.text, engine=caption.engine)
     if (translation := caption.translation) is None:
         return record
-    # A span of no length has no rate.
+    # A span of zero length has no rate.
     took_s = span.end_s - span.start_s
     return replace(
         record,
@@ -326,10 +326,10 @@ def _final(caption: Caption, span: Span) -> FinalRecord:
 def _covered_s(spans: Sequence[Span], from_s: float, to_s: float) -> float:
     """Return the part of a time range that the spans and their waits cover, counted once."""
     covered_s, reached_s = 0.0, from_s
-    # In order of time, so that what two engines did at once is not taken off twice.
+    # Sorted by time, so that parallel work of two engines is counted only once.
     for span in sorted(spans, key=lambda span: span.start_s - span.busy_s):
         end_s = min(span.end_s, to_s)
-        # A span that lies in an earlier one adds nothing, and must not take anything away.
+        # A span inside an earlier one adds nothing, and must not subtract anything.
         covered_s += max(0.0, end_s - max(span.start_s - span.busy_s, reached_s))
         reached_s = max(reached_s, end_s)
     return covered_s
@@ -340,14 +340,14 @@ def _ms(seconds: float) -> float:
 
 
 def _finite(opinion: Opinion | None) -> Opinion | None:
-    """Return an opinion, None for one without numbers: weights that are damaged give such."""
+    """Return the opinion, None if its numbers are not finite, as with damaged weights."""
     if opinion is None or not (math.isfinite(opinion.mean) and math.isfinite(opinion.least)):
         return None
     return replace(opinion, agreement=_rounded(opinion.agreement, 4))
 
 
 def _rounded(value: float | None, digits: int) -> float | None:
-    # JSON has no nan and no infinity, and a line with one would be refused as damaged later.
+    # JSON has no nan and no infinity: a line with one would later be refused as damaged.
     return round(value, digits) if value is not None and math.isfinite(value) else None
 
 
@@ -357,20 +357,20 @@ class CompareRecord:
 
     type: Literal["compare"] = "compare"
     id: int
-    """The utterance."""
+    """The utterance's number."""
     utc: str
     """When it was made, after the utterance's own record."""
     lang: str
     text: str
     engine: str
     model: str
-    """As in the settings, without the folder."""
+    """The model's name as in the settings, without the folder."""
     ms: float
     """Time of the engine, milliseconds."""
     stopped: Literal["end", "length", "loop"]
-    """Why it ended: by itself, at the token cap, at the repetition guard."""
+    """Why generation ended: by itself, at the token cap, or at the repetition guard."""
     agreement: float | None
-    """chrF against the final that was shown, 0..1; None if it says nothing."""
+    """chrF against the final that was shown, 0..1; None if it is not meaningful."""
 
 
 def compare_record(comparison: Comparison, *, utc: str) -> CompareRecord:
@@ -391,14 +391,14 @@ def compare_record(comparison: Comparison, *, utc: str) -> CompareRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TranslationRecord:
-    """What the utterance's record says of the first target. What was heard stands there only."""
+    """The translation of an utterance into an extra target. It does not repeat the source text."""
 
     type: Literal["translation"] = "translation"
     id: int
-    """The utterance's."""
+    """The utterance's number."""
     utc: str
     target: str
-    """The extra target language. `final.lang` is another where the source text stands in."""
+    """The extra target language. `final.lang` differs if the source text is shown instead."""
     start_s: float
     end_s: float
     final: FinalRecord
@@ -423,7 +423,7 @@ class TranslationRecord:
 
 
 def translation_record(record: UtteranceRecord, target: str) -> TranslationRecord | None:
-    """Return what of an utterance's record is about its translation, None if it has none."""
+    """Return the translation part of an utterance's record, None if it has no translation."""
     if record.final is None:
         return None
     shared = {name: getattr(record, name) for name in _SHARED}
@@ -431,4 +431,4 @@ def translation_record(record: UtteranceRecord, target: str) -> TranslationRecor
 
 
 _SHARED = {field.name for field in fields(TranslationRecord)} - {"type", "target", "final"}
-"""All else is the utterance's: a field that both have is copied, whoever adds it."""
+"""The fields that both records have. A field that is added to both later is copied as well."""

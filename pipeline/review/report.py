@@ -1,7 +1,7 @@
 """Make the report of a session: one web page with its text, latencies and troubles.
 
-The page needs nothing else: styles and plots are inside, there is no script, and whatever people
-or engines have said is escaped (pipeline.review.rendering). Its only source is the session's files.
+The page is self-contained: styles and plots are inline, there is no script, and text of people and
+engines is escaped (pipeline.review.rendering). Its only source is the session's files.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from pipeline.review.report_timeline import ReportedSession, session_timeline
 from pipeline.review.wording import GRADES, filter_reason
 from pipeline.session.reader import started
 
-# From the highest down: the first one that is reached is said.
+# In descending order: the first one that is reached is used.
 _SHARES = ((0.95, "Nearly all"), (0.7, "Most"), (0.4, "About half"), (0.1, "Some"), (0.0, "Few"))
 _TROUBLES = {"records-dropped": "records lost", "source": "microphone lost"}
 
@@ -57,7 +57,7 @@ def report(folder: Path, reference: Path | None = None) -> str:
     session = ReportedSession(folder)
     # From the captions, not the settings: these may have changed since.
     langs = session.langs
-    # First: a reference that cannot be read shall end this before anything is drawn.
+    # First: a reference that cannot be read must raise before anything is drawn.
     compared = score(folder, reference, **langs) if reference else None
     sections = [
         # In the order in which people ask: what was bad, why, when, and the whole text last.
@@ -86,45 +86,45 @@ def report(folder: Path, reference: Path | None = None) -> str:
 
 
 def _grades(session: ReportedSession) -> Counter[str]:
-    """Count the captions by what is thought of them."""
+    """Count the captions by grade."""
     return Counter(GRADES[record.quality.decision] for record in session.shown if record.quality)
 
 
 def _verdict(session: ReportedSession) -> str:
-    """Return how it went in words, before any number."""
+    """Return in words how the session went."""
     grades = _grades(session)
-    says = []
+    parts = []
     if grades:
         share = grades["good"] / grades.total()
-        much = next(word for least, word in _SHARES if share >= least)
-        says.append(f"{much} of the captions are good.")
+        amount = next(word for least, word in _SHARES if share >= least)
+        parts.append(f"{amount} of the captions are good.")
     troubles = len(session.troubles)
-    says.append(f"{_many(troubles, 'thing')} went wrong." if troubles else "Nothing went wrong.")
-    return " ".join(says)
+    parts.append(f"{_many(troubles, 'thing')} went wrong." if troubles else "Nothing went wrong.")
+    return " ".join(parts)
 
 
 def _lede(session: ReportedSession) -> str:
-    # A caption without a time is left out of the figure, and not counted as 0.
+    # A caption without a time is left out, and not counted as 0.
     took = spread(r.last_syllable_to_final_ms for r in session.shown)
-    says = f"{_verdict(session)} {_many(len(session.captions), 'caption')}"
-    says += f" in {_length(session.length_s)}."
+    text = f"{_verdict(session)} {_many(len(session.captions), 'caption')}"
+    text += f" in {_length(session.length_s)}."
     if took:
-        says += (
+        text += (
             f" Half of them were there within {took.p50 / 1000:.1f} s of the last syllable,"
             f" 95 of 100 within {took.p95 / 1000:.1f} s."
         )
         if not session.realtime:
-            says += (
+            text += (
                 " The recording was played as fast as the machine could, so most of that is"
                 " waiting: only real time tells how quick captions are."
             )
-    return says
+    return text
 
 
 def _cards(session: ReportedSession, compared: Score | None) -> list[Card]:
     took = spread(r.last_syllable_to_final_ms for r in session.shown)
     first = spread(r.start_to_first_text_ms for r in session.shown)
-    # Of the captions as they are now: what an operator has edited is the operator's.
+    # From the newest captions: an edited caption counts as the operator's.
     engines = Counter(message.target.engine for message in session.captions)
     reasons = Counter(filter_reason(r.filtered) for r in session.utterances if r.filtered)
     faults = Counter(
@@ -178,7 +178,7 @@ def _cards(session: ReportedSession, compared: Score | None) -> list[Card]:
 
 
 def _heard(session: ReportedSession) -> str:
-    """Return what was listened to, and which recognizers heard how many utterances of it."""
+    """Return the input, and the number of utterances by recognizer."""
     by = Counter(record.recognizer for record in session.utterances if record.recognizer)
     return "; ".join(filter(None, (session.input, f"heard by {_counted(by)}" if by else "")))
 
@@ -205,6 +205,6 @@ def _length(seconds: float) -> str:
 
 
 def _when(name: str) -> str:
-    """Return what a session's name says of its start."""
+    """Return the start time in a session's name, or the name if it has none."""
     began = started(name)
     return name if began is None else f"{began:%A}, {began.day} {began:%B %Y, %H:%M}"

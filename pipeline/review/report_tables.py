@@ -25,13 +25,13 @@ from pipeline.review.wording import doubt, event_text
 _TEMPLATE = "tables.html"
 _FINAL_ENGINES = ("gemma", "exllamav2", "openai")
 _MOST = 50  # rows of second finals
-_PLACES = 8  # links to where a word was corrected
+_PLACES = 8  # links to captions with the same correction or trouble
 _DOUBTFUL = ("review", "reject")
 
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """A chip beside a caption."""
+    """A label next to a caption."""
 
     text: str
     tone: str = ""
@@ -52,10 +52,10 @@ def transcript(session: ReportedSession) -> Markup:
 def corrections(session: ReportedSession) -> Markup:
     """Return the dictionary's corrections, the most frequent first."""
     places: dict[tuple[str, str, str], tuple[Correction, list[UtteranceRecord]]] = {}
-    there = {message.id for message in session.captions}
+    visible = {message.id for message in session.captions}
     for record in session.utterances:
-        # What an operator has hidden is nowhere on the page, so no link can lead to it.
-        if not record.filtered and record.id not in there:
+        # A caption that an operator has hidden is not on the page, so no link can lead to it.
+        if not record.filtered and record.id not in visible:
             continue
         for fix in record.corrections:
             key = (fix.found, fix.replacement, fix.rule)
@@ -65,7 +65,7 @@ def corrections(session: ReportedSession) -> Markup:
 
 
 def church_words(session: ReportedSession) -> Markup:
-    """Return what became of the glossary's church words, those that went wrong first."""
+    """Return the results for the glossary's church words, those that went wrong first."""
     tally = TermTally()
     for record in session.utterances:
         if record.final is not None:
@@ -96,17 +96,17 @@ def filtered(session: ReportedSession) -> Markup:
 
 def flagged(session: ReportedSession) -> Markup:
     """Return the least trusted captions, the worst first."""
-    # The newest versions: an edited caption is shown as it was on the screens at last.
+    # The newest versions: an edited caption appears as it was last shown.
     texts = {message.id: message for message in session.captions}
     doubtful = sorted(
         (
             record
             for record in session.shown
-            # What an operator has hidden has no caption any more.
+            # A record whose caption an operator has hidden is left out.
             if record.id in texts
             and (record.flags or (record.quality and record.quality.decision in _DOUBTFUL))
         ),
-        key=lambda record: _score(record) or 0.0,  # without a score nothing speaks for it
+        key=lambda record: _score(record) or 0.0,  # without a score it counts as the worst
     )
     rows = [
         (record, texts[record.id], _score(record), [*_reasons(record)])
@@ -143,7 +143,7 @@ def stage_times(session: ReportedSession) -> Markup:
 
 
 def extra_targets(session: ReportedSession) -> Markup:
-    """Return how the languages beside the first one went: how much, by whom, how quickly."""
+    """Return a row for each extra target language: its captions, engines and times."""
     by_lang: dict[str, list[TranslationRecord]] = {}
     for record in session.records:
         if isinstance(record, TranslationRecord):
@@ -168,7 +168,7 @@ def reviewed(session: ReportedSession) -> Markup:
         for decided in sorted(session.decisions, key=lambda decided: decided.id)
         if decided.outcome == "corrected" and decided.id in texts
     ]
-    # Only corrections are rows: the approved ones are as they stand in the transcript.
+    # Only corrections are rows: approved captions are unchanged in the transcript.
     outcomes = Counter(decided.outcome for decided in session.decisions)
     counted = ", ".join(f"{count} {outcome}" for outcome, count in outcomes.most_common())
     return render_part(
@@ -179,7 +179,7 @@ def reviewed(session: ReportedSession) -> Markup:
 def second_finals(session: ReportedSession) -> Markup:
     """Return the second translator's captions, the most different first."""
     texts = {message.id: message for message in session.captions}
-    # A session of two second translators is not split: the first one's name stands for all.
+    # A session with two second translators is not split: the first one's name is used for all.
     seconds = sorted(
         (r for r in session.compares if r.id in texts and r.id in session.by_id),
         key=lambda record: record.agreement or 0.0,
@@ -189,17 +189,17 @@ def second_finals(session: ReportedSession) -> Markup:
     if took is None:
         return Markup()
     different = [record for record in seconds if record.text != texts[record.id].target.text]
-    says = (
+    text = (
         f"{seconds[0].engine} ({seconds[0].model}) on {took.count} captions, beside the final that"
         f" was shown: {took.p50:,.0f} ms for half of them, 95 of 100 within {took.p95:,.0f} ms."
     )
     if agreements:
-        says += (
+        text += (
             f" {len(seconds) - len(different)} are the same; half of all agree to"
             f" {median(agreements):.2f} or more (chrF, 1 is the same text)."
         )
     rows = [(record, session.by_id[record.id], texts[record.id]) for record in different[:_MOST]]
-    return render_part(_TEMPLATE, "second_finals", session=session, says=says, rows=rows)
+    return render_part(_TEMPLATE, "second_finals", session=session, says=text, rows=rows)
 
 
 def uncovered(compared: Score | None) -> Markup:
@@ -208,19 +208,19 @@ def uncovered(compared: Score | None) -> Markup:
 
 
 def _heard(record: UtteranceRecord | None, message: CaptionMessage) -> list[tuple[str, str]]:
-    """Return the source text in pieces; a word of the dictionary has a title, if it is found."""
+    """Return the source text in pieces; a corrected word has a title, if its place is known."""
     text = message.source.text
-    # An operator has changed the source: places of the old text mean nothing in it.
+    # An operator has changed the source: positions in the old text are invalid in it.
     if record is None or record.text != text:
         return [(text, "")]
     pieces: list[tuple[str, str]] = []
     done, shift = 0, 0
     for fix in sorted(record.corrections, key=lambda fix: fix.start):
-        # `start` counts in the recognized text, which earlier corrections made longer or shorter.
+        # `start` is a position in the recognized text; earlier corrections changed its length.
         start = fix.start + shift
         end = start + len(fix.replacement)
         shift += len(fix.replacement) - len(fix.found)
-        # A rule may have worked on another one's result; then its own place cannot be told.
+        # A rule may have changed the result of another rule: then its position is unknown.
         if start >= done and text[start:end] == fix.replacement:
             title = f"heard: {fix.found} (rule {fix.rule})"
             pieces += [(text[done:start], ""), (fix.replacement, title)]
@@ -229,7 +229,7 @@ def _heard(record: UtteranceRecord | None, message: CaptionMessage) -> list[tupl
 
 
 def _remarks(record: UtteranceRecord | None, message: CaptionMessage) -> Iterable[Remark]:
-    # Before the others: what a person wrote is neither a stand-in nor an unusual engine.
+    # First: a person's text is neither a stand-in nor from an unusual engine.
     if message.target.engine == "operator":
         was = record.final.text if record and record.final else ""
         yield Remark("edited", "note", f"was: {was}")

@@ -49,20 +49,20 @@ class ReportedSession(Session):
     @cached_property
     def troubles(self) -> list[EventRecord]:
         """The events that mean trouble."""
-        # By the timeline's colours: each red mark has its row in the table of troubles.
+        # The same as in the timeline: each red mark there has its row in the table of troubles.
         return [event for event in self.events if _tone(event) == "bad"]
 
     @cached_property
     def length_s(self) -> float:
         """Seconds of audio."""
-        # Of both: after a crash one of the two files may end earlier.
+        # From both files: after a crash, one of them may end earlier.
         spoken = [r.end_s for r in self.utterances] + [m.end_s for m in self.captions]
         return max([self.heard_s or 0.0, *spoken])
 
     @cached_property
     def realtime(self) -> bool:
-        """True if the audio was played in real time, also where too few captions tell."""
-        # Without two captions only the health records say where something happened.
+        """Whether the audio was played in real time; also true if too few captions tell."""
+        # With fewer than two captions, only the health records say where something happened.
         return len(self.shown) < 2 or realtime(self.shown)
 
     @property
@@ -73,8 +73,8 @@ class ReportedSession(Session):
     def at_s(self, utc: str) -> float:
         """Return the position in the audio, in seconds, at a time of day.
 
-        In real time the health records tell. A file played as fast as possible is read long before
-        it is worked on: then the position is that of the last finished utterance.
+        In real time, the health records tell it. A file played as fast as possible is read long
+        before it is processed: then it is the position of the last finished utterance.
         """
         wall, audio = self._clock
         return float(np.interp(_wall(utc), wall, audio))
@@ -85,13 +85,13 @@ class ReportedSession(Session):
             known = [(r.utc, r.audio_s) for r in self.health]
         else:
             known = [(r.utc, r.end_s) for r in self.utterances]
-        # In order, as np.interp takes for granted: the machine's clock may have been set back.
+        # Sorted, as np.interp requires: the machine's clock may have been set back.
         pairs = sorted((_wall(utc), at_s) for utc, at_s in known) or [(0.0, 0.0)]
         return [wall for wall, _ in pairs], [at_s for _, at_s in pairs]
 
 
 def session_timeline(session: ReportedSession) -> Markup:
-    """Return the timeline: captions, filtered text, states, events, lag, what was given up."""
+    """Return the timeline: captions, filtered text, states, events, lag, back-off steps."""
     width_s = session.length_s * _MARK_S / 100  # an event has no length, but must be seen
     engines = {m.id: m.target.engine for m in session.captions}
     bars: dict[bool, list[Bar]] = {False: [], True: []}
@@ -100,7 +100,7 @@ def session_timeline(session: ReportedSession) -> Markup:
         if not dropped and key not in engines:
             continue  # hidden by an operator
         kind = "filtered" if dropped else f"engine-{engines[key]}"
-        # The name becomes a class of the style sheet: a file's own words must not.
+        # The name becomes a class of the style sheet, so it must not be text from a file.
         kind = kind if kind in _KINDS else "engine-other"
         words = filter_reason(record.filtered) if dropped else engines[key]
         title = f"{clock(record.start_s)} {words}: {record.text or record.raw_text}"
@@ -109,13 +109,13 @@ def session_timeline(session: ReportedSession) -> Markup:
     marks = [
         Bar(at_s, at_s + width_s, _tone(event), f"{clock(at_s)} {event_text(event)}")
         for event in session.events
-        # The right edge of the drawing says the same.
+        # The right edge of the drawing shows the end already.
         if event.event != "end"
         for at_s in [session.at_s(event.utc)]
     ]
     lag = [(session.at_s(r.utc), r.lag_s) for r in session.health]
     top_s = max([lag_s for _, lag_s in lag] + [4.0])  # a calm service must not look troubled
-    # No event tells of the start, when nothing was given up.
+    # At the start nothing is cut back, and no event says so.
     rungs = [(0.0, 0.0)] + [
         (session.at_s(event.utc), float(RUNG_NAMES.index(event.rung)))
         for event in session.events
@@ -136,13 +136,13 @@ def session_timeline(session: ReportedSession) -> Markup:
 
 
 def _states(session: ReportedSession) -> list[Bar]:
-    """Return the session's states; a health record's holds until the next record."""
+    """Return the session's states; the state of a health record lasts until the next record."""
     bars: list[Bar] = []
     starts = [session.at_s(utc) for utc in _since(session)]
-    # The last one holds to the end of the session.
+    # The last one lasts to the end of the session.
     spans = pairwise([*starts, session.length_s])
     for record, (start_s, end_s) in zip(session.health, spans, strict=True):
-        # It holds for no time: nothing comes behind it.
+        # It has no length, because nothing follows it.
         if record.state == "ended":
             continue
         kind = "calm" if record.state in _QUIET else "note"
@@ -150,7 +150,7 @@ def _states(session: ReportedSession) -> list[Bar]:
             kind = "bad"
         why = record.reason or ("listening" if kind == "calm" else record.state)
         bar = Bar(start_s, max(start_s, end_s), kind, why)
-        # A bar for every health record would be hundreds of the same.
+        # Equal states are merged: otherwise there would be hundreds of equal bars.
         if bars and (bars[-1].kind, bars[-1].title) == (kind, why):
             bar = replace(bar, start_s=bars.pop().start_s)
         bars.append(bar)
@@ -158,17 +158,17 @@ def _states(session: ReportedSession) -> list[Bar]:
 
 
 def _since(session: ReportedSession) -> list[str]:
-    """Return since when each health record's state holds.
+    """Return the time at which the state of each health record began.
 
-    Records are seconds apart. Where a state has changed between two, the event that changed it
-    tells when.
+    Records are seconds apart. If a state changed between two records, the event that changed it
+    has the time.
     """
     changes = [e.utc for e in session.events if e.event in _CHANGES]
     since = [record.utc for record in session.health[:1]]
     for before, record in pairwise(session.health):
         between = [utc for utc in changes if before.utc < utc <= record.utc]
         has_changed = (before.state, before.reason) != (record.state, record.reason)
-        # The last of several: the state is the one that it has led to.
+        # The last of several events, since it led to the state.
         since.append(between[-1] if between and has_changed else record.utc)
     return since
 

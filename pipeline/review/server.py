@@ -1,9 +1,9 @@
 """Serve the review page and its socket for one session, to holders of the operator's token.
 
-The token is sent once, in a header of `/review/enter`, for a cookie that is valid for this run of
-the program only; page scripts cannot read it, other sites cannot send it.
-Socket messages are JSON objects. To the page: `review` with all items, then `item` for each that
-was decided, to every open page; `error` for what was refused. From the page: `decide`.
+The token is sent once, in a header of `/review/enter`, in exchange for a cookie that is valid only
+for this run of the program; page scripts cannot read it, other sites cannot send it.
+Socket messages are JSON objects. To the page: `review` with all items; then `item` for each decided
+item, to every open page; `error` for a refused message. From the page: `decide`.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ _COOKIE = "stark-review"
 _SOUND = "/review/sound/"
 _DIGITS = 16
 _TOKEN_FIRST = (HTTPStatus.UNAUTHORIZED, "Open /review and give the token first.")
-# Together with the throttle: guessing over the network gets slow, a typing error costs a second.
+# With the throttle, it makes guessing over the network slow; a typing error costs a second.
 _WRONG_TOKEN_S = 1.0  # how long a wrong token's answer is held back
-# Stricter than the pages': text of a service must never run as a script here.
+# Stricter than the policy of the pages: text of a service must never run as a script here.
 _REPORT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"
 
 
@@ -72,7 +72,7 @@ class _Refusal(_About):
 
 
 _ABOUT = TypeAdapter(_About)
-# Told apart by the outcome, so that an approval without texts is refused.
+# Distinguished by the outcome, so that an approval without texts is refused.
 _DECISION: TypeAdapter[_Approval | _Refusal] = TypeAdapter(
     Annotated[_Approval | _Refusal, Field(discriminator="outcome")]
 )
@@ -86,11 +86,11 @@ class ReviewServer:
     ) -> None:
         """Read the pages. Raises ServerError (pages-missing).
 
-        `taught` is what the last review has taught, for the page.
+        `taught` describes what the last review taught, for the page.
         """
         self._review = review
         self._settings = settings
-        # Bytes: compare_digest takes no text with other letters than ASCII.
+        # Bytes, because compare_digest accepts only ASCII in text.
         self._token = token.encode()
         self._taught = taught
         self._pass = secrets.token_urlsafe(
@@ -101,12 +101,12 @@ class ReviewServer:
         self._connections: set[ServerConnection] = set()
         self._server: Server | None = None
         self.address = ""
-        """The review page's, once it is served."""
+        """Address of the review page, once it is served."""
 
     async def start(self) -> None:
         """Bind the port and serve. Raises ServerError as the hub does."""
         log = logging.getLogger(f"{__name__}.connections")
-        log.setLevel(logging.WARNING)  # it tells of every page request otherwise
+        log.setLevel(logging.WARNING)  # otherwise it logs every page request
         try:
             self._server = await serve(
                 self._serve,
@@ -120,7 +120,7 @@ class ReviewServer:
             )
         except OSError as problem:
             raise unbound(self._settings, problem) from problem
-        # An IPv6 address has two more numbers behind these.
+        # An IPv6 address has two more elements.
         host, port = next(iter(self._server.sockets)).getsockname()[:2]
         self.address = f"{page_address(str(host), int(port))}review"
 
@@ -134,13 +134,13 @@ class ReviewServer:
 
     async def _answer(self, connection: ServerConnection, request: Request) -> Response | None:
         """Answer a request; None lets the socket open."""
-        # Nothing is changed by a request: decisions come over the socket only.
+        # A request changes nothing: decisions come over the socket only.
         if request.method not in ("GET", "HEAD"):
             return refuse(HTTPStatus.METHOD_NOT_ALLOWED, "Use GET.", {"Allow": "GET, HEAD"})
         match request.path.partition("?")[0]:
             case "/":
                 response = refuse(HTTPStatus.SEE_OTHER, "See /review.", {"Location": "/review"})
-            # Before the check of the cookie: this is where it is given.
+            # Before the cookie check: this request issues the cookie.
             case "/review/enter":
                 response = await self._enter(connection, request)
             case "/review/socket" | "/review/report" if not self._let_in(request):
@@ -153,15 +153,15 @@ class ReviewServer:
                 response = self._sound(path) if self._let_in(request) else refuse(*_TOKEN_FIRST)
             case _:
                 response = self._pages.answer(request)
-        # Last, for all answers: their headers are those of GET.
+        # Last, for all responses: HEAD has the headers of GET.
         if request.method == "HEAD":
             response.body = b""
         return response
 
     async def _enter(self, connection: ServerConnection, request: Request) -> Response:
-        """Give a cookie for the right token; without a token, say whether one is needed."""
+        """Issue a cookie for the right token; without a token, say whether one is needed."""
         given = request.headers.get("Authorization")
-        # The page asks this first: a cookie of an earlier run is worth nothing any more.
+        # The page asks this first: a cookie of an earlier run is no longer valid.
         if given is None:
             known = orjson.dumps({"known": self._let_in(request)})
             return respond(HTTPStatus.OK, known, "application/json")
@@ -170,7 +170,7 @@ class ReviewServer:
         # Before the token is looked at: a page of another site must not even try one.
         if _is_foreign(request, self._settings):
             return refuse(HTTPStatus.FORBIDDEN, "Ask this machine by its own name or address.")
-        # Pages quote it, since a header takes no letters beyond Latin-1.
+        # Pages percent-encode it, because a header has no letters beyond Latin-1.
         token = unquote(given.removeprefix("Bearer "))
         is_right = hmac.compare_digest(token.encode(errors="surrogateescape"), self._token)
         if self._attempts.is_refused(token, address, time.monotonic(), is_right=is_right):
@@ -197,9 +197,9 @@ class ReviewServer:
         ) and (not _is_foreign(request, self._settings))
 
     def _report(self) -> Response:
-        """Return the session's report; it has its style inside and no script."""
+        """Return the session's report; it has inline style and no script."""
         try:
-            # Made anew each time: it shows the decisions of the minute before.
+            # Rebuilt each time, so that it shows the newest decisions.
             page = report(self._review.folder).encode()
         except SessionError as problem:
             return refuse(HTTPStatus.INTERNAL_SERVER_ERROR, str(problem))
@@ -209,11 +209,11 @@ class ReviewServer:
     def _sound(self, path: str) -> Response:
         """Return the sound of an utterance, as it was kept."""
         key = path.removeprefix(_SOUND).removesuffix(".flac")
-        # Of a limited length: of thousands of digits `int` makes a ValueError.
+        # Limited in length: `int` raises ValueError for thousands of digits.
         if not (key.isascii() and key.isdecimal() and len(key) < _DIGITS):
             return refuse(HTTPStatus.NOT_FOUND, "There is no such sound.")
         try:
-            # A number only: no request can lead out of the session's folder.
+            # Only a number, so that no request can leave the session's folder.
             sound = recording_path(self._review.folder, int(key)).read_bytes()
         except OSError:
             return refuse(HTTPStatus.NOT_FOUND, "The sound of this caption was not kept.")
@@ -222,7 +222,7 @@ class ReviewServer:
     # The socket
 
     async def _serve(self, connection: ServerConnection) -> None:
-        # Before the first message: what another page decides from now on reaches this one, too.
+        # Before the first message: later decisions of other pages reach this page as well.
         self._connections.add(connection)
         try:
             with suppress(ConnectionClosed):
@@ -233,7 +233,7 @@ class ReviewServer:
             self._connections.remove(connection)
 
     def _take(self, connection: ServerConnection, raw: str | bytes) -> None:
-        """Keep what a page decides, and tell every page; or tell this one why not."""
+        """Store a page's decision and send it to every page, or send this page the error."""
         message: dict[str, Any]
         try:
             decision = parse_json(_DECISION, raw)
@@ -252,7 +252,7 @@ class ReviewServer:
                 "code": problem.code,
                 "message": str(problem),
             }
-            # `broadcast` never waits: a page that has gone to sleep must not hold up others.
+            # `broadcast` never waits: a page that sleeps must not delay the others.
             broadcast([connection], orjson.dumps(message), text=True)
         else:
             # To the sender as well: its page shows a decision as saved only when this comes.
@@ -274,7 +274,7 @@ class ReviewServer:
 
 
 def _id(raw: str | bytes) -> int | None:
-    """Return whose decision a message is about that cannot be taken, if it says that much."""
+    """Return the item's number in a refused message, None if it has none."""
     try:
         return parse_json(_ABOUT, raw).id
     except ProtocolError:

@@ -1,8 +1,8 @@
 """The review of a session: people's decisions about its doubtful pairs.
 
-A decision is written to `reviewed.jsonl` first, the last one about an item counts, and then
-`sermon_pairs.jsonl` is rewritten to match. So deciding twice does no harm, nor does a kill in
-between.
+A decision is first appended to `reviewed.jsonl`; the last decision about an item counts. Then
+`sermon_pairs.jsonl` is rewritten to match. So neither a repeated decision nor a kill in between
+does harm.
 """
 
 from __future__ import annotations
@@ -43,53 +43,53 @@ from pipeline.session.training_pairs import (
 )
 from pipeline.text.words import words
 
-# Factors are multiplied: a 0 among them would hide what the others say.
+# Factors are multiplied: a factor of 0 would hide the others.
 _LEAST = 0.05
-"""No factor is nothing: a caption with a church term is worth a look although all seems well."""
+"""The least factor: a caption with a church term is worth a look even if all seems well."""
 _MOST_TERMS = 3
 _FEWEST_WORDS = 3
-"""Of a rejected caption: "Amen." teaches nothing."""
+"""Minimum length of a rejected caption: "Amen." teaches nothing."""
 
 
 def priority(pair: Pair, heard: Sequence[Word], terms: Iterable[str]) -> float:
-    """Return how much a look at a caption promises, more than 0.
+    """Return how useful it is to review a caption, more than 0.
 
-    `heard` are the words as recognized, with how sure the recognizer was; `terms` the church's. A
-    measure that is missing is taken from the score.
+    `heard` are the recognized words with their probabilities; `terms` are the church's terms. The
+    score replaces a missing measure.
     """
-    # Without a score nothing speaks for a pair: it is taken as wholly unsure.
+    # A pair without a score counts as fully unsure.
     unsure = 1 - (pair.score if pair.score is not None else 0.0)
     apart = unsure if pair.marian_agreement is None else 1 - pair.marian_agreement
     misheard = unsure if pair.stt_confidence is None else 1 - pair.stt_confidence
     if heard and pair.stt_confidence is not None:
         # The worst word, not the mean: one misheard name makes a sentence wrong.
         misheard = max(misheard, 1 - min(word.probability for word in heard))
-    # With a space at either end, so that terms are found as whole words.
+    # With a space at each end, so that terms match whole words only.
     said = f" {' '.join(words(pair.source))} "
     count = sum(f" {' '.join(words(term))} " in said for term in set(terms))
     return max(_LEAST, apart) * (1 + min(count, _MOST_TERMS)) * max(_LEAST, misheard)
 
 
-# It only grows: what was decided before is there still when somebody asks who changed what.
+# Append-only: earlier decisions stay, so that people can see who changed what.
 REVIEWED = "reviewed.jsonl"
 WORST = 20
-"""Captions to look at first: as many as somebody reads who has ten minutes."""
+"""Captions to review first: as many as a person reads in ten minutes."""
 
 Outcome: TypeAlias = Literal["approved", "corrected", "rejected", "open"]
 
 
-# The texts are in it even where they are unchanged: a line says all without the queue.
+# It has the texts even if they are unchanged: a line is complete without the queue.
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reviewed:
     """A line of reviewed.jsonl: a decision about an item of the review queue."""
 
     id: Count
-    """The item's, that of its utterance."""
+    """Number of the item and of its utterance."""
     utc: str
     reviewer: str
     """Who decided."""
     outcome: Outcome
-    """`open`: an earlier decision is taken back."""
+    """`open` undoes an earlier decision."""
     source: str
     """The pair's source text after the decision."""
     target: str
@@ -105,7 +105,7 @@ class Other:
     text: str
 
 
-# Both the service's texts and the decided ones: the page shows what a person has changed.
+# It has the texts of the service and the decided ones: the page shows what a person changed.
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Item:
     """An item of the review queue as the page shows it."""
@@ -131,9 +131,9 @@ class Item:
     outcome: Outcome
     reviewer: str
     has_sound: bool
-    """Whether it can be heard."""
+    """Whether its recording is there."""
     sentence: str = ""
-    """The whole sentence where the caption is a piece of it, as it was heard."""
+    """The whole sentence as recognized, if the caption is only a part of it."""
 
 
 _REVIEWED = TypeAdapter(Reviewed)
@@ -144,29 +144,29 @@ class Review:
     """The items of one session and the decisions about them; it locks the session."""
 
     def __init__(self, folder: Path, terms: Collection[str] = ()) -> None:
-        """Read the queue and earlier decisions, and mend what a kill has left behind.
+        """Read the queue and earlier decisions, and repair what a kill left behind.
 
         `terms` are the church's words: captions with them come first. Raises SessionError
         (session-in-use, session-unreadable, session-unwritable).
         """
         self.folder = folder
         self._terms = terms
-        # Before anything is read: a daemon that still wrote would make it old at once.
+        # Lock before reading: a daemon that still writes would make the data stale at once.
         self._lock = hold_session(folder / JOURNAL)
         try:
             session = Session(folder)
             _mend_pairs(session)
-            # After the mending: it is that which may write the queue.
+            # After `_mend_pairs`, which may write the queue.
             self._items = {item.id: item for item in _to_review(session)}
             self._words = {record.id: record.words for record in session.utterances}
             self._others = _others(session)
             self._sentences = _sentences(session)
             self._decided = read_decisions(folder)
             with writing_to(folder):
-                # sync: a decision is on the disk before the page says that it is saved.
+                # sync: a decision is on disk before the page says that it is saved.
                 self._file = GrowingFile(folder / REVIEWED, sync=True, keep=True)
                 self._fit_pairs()
-        # KeyboardInterrupt as well: a lock that stays would keep the daemon from the session.
+        # KeyboardInterrupt as well: a lock that stays would keep the daemon out of the session.
         except BaseException:
             os.close(self._lock)
             raise
@@ -185,12 +185,12 @@ class Review:
     @property
     def pairs(self) -> int:
         """Number of lines of the pairs file."""
-        # Of what the file should be: it may be behind where its last write failed.
+        # From the correct content: the file is outdated if its last write failed.
         return len(self._fitting().splitlines())
 
     def items(self) -> tuple[Item, ...]:
-        """Return every item as the page shows it: those worth most, then all as they were said."""
-        # By id, which is the order of time.
+        """Return all items as the page shows them: the most useful first, the rest as spoken."""
+        # By id, which follows the order of time.
         spoken = sorted(self._items)
         worst = sorted(spoken, key=self._rank)[:WORST]
         return tuple(self.item(key) for key in [*worst, *(k for k in spoken if k not in worst)])
@@ -199,7 +199,7 @@ class Review:
         """Return an item with its words and other translations."""
         queued = self._items[key]
         decided = self._decided.get(key)
-        # Also where a decision was taken back: `open` shows the service's own text again.
+        # If a decision was undone (`open`), the text is that of the service again.
         text = decided if decided and decided.outcome == "corrected" else queued
         others = self._others.get(key, {}).values()
         return Item(
@@ -216,7 +216,7 @@ class Review:
             source=text.source,
             target=text.target,
             words=self._words.get(key, ()),
-            # A translator that says the same, or nothing, gives no choice.
+            # An equal or empty text is no alternative.
             others=tuple(other for other in others if other.text not in ("", queued.target)),
             outcome=self._outcome(queued),
             reviewer=decided.reviewer if decided else "",
@@ -232,20 +232,20 @@ class Review:
         Raises ProtocolError (unknown-item), SessionError (session-unwritable).
         """
         queued = self._items.get(key)
-        # A page that was left open since the review of another session sends its decisions here.
+        # A page still open from the review of another session may send its decisions here.
         if queued is None:
             raise ProtocolError("unknown-item", f"There is no item {key} in the review queue.")
         if outcome in ("rejected", "open"):
             source, target = queued.source, queued.target
         else:
-            # The texts decide, not the button: who changes nothing has approved.
-            own = (source, target) == (queued.source, queued.target)
-            outcome = "approved" if own else "corrected"
-        was = self._decided.get(key)
-        same = was and (was.outcome, was.source, was.target) == (outcome, source, target)
+            # The texts decide, not the button: unchanged texts are an approval.
+            unchanged = (source, target) == (queued.source, queued.target)
+            outcome = "approved" if unchanged else "corrected"
+        last = self._decided.get(key)
+        same = last and (last.outcome, last.source, last.target) == (outcome, source, target)
         with writing_to(self.folder):
-            # A page that lost its connection sends its last decisions once more.
-            if not same and not (was is None and outcome == "open"):
+            # A page that lost its connection sends its last decisions again.
+            if not same and not (last is None and outcome == "open"):
                 decided = Reviewed(
                     id=key,
                     utc=utc_now(),
@@ -255,9 +255,9 @@ class Review:
                     target=target,
                 )
                 self._file.append(orjson.dumps(decided, option=orjson.OPT_APPEND_NEWLINE))
-                # After the append: a full disk leaves memory and file alike.
+                # After the append: if the disk is full, memory and file still agree.
                 self._decided[key] = decided
-            # Also where nothing is new: the last attempt may have failed between the two files.
+            # Even without a change: the last attempt may have failed between the two files.
             self._fit_pairs()
 
     def _rank(self, key: int) -> float:
@@ -270,14 +270,14 @@ class Review:
     def _fit_pairs(self) -> None:
         """Rewrite the pairs file to match the decisions, in one step. Raises OSError."""
         path, fitting = self.folder / PAIRS, self._fitting()
-        if fitting != self._pairs_file():  # most openings change nothing: no wear, no new date
+        if fitting != self._pairs_file():  # usually equal: then no disk wear and no new file date
             write_whole(path, fitting)
 
     def _fitting(self) -> bytes:
-        """Return the right content of the pairs file: undoubted pairs, then those decided good."""
+        """Return the correct content of the pairs file: undoubted pairs, then approved ones."""
         lines = self._pairs_file().splitlines(keepends=True)
         # A line without its end was torn by a power cut.
-        # Items of the review leave the file first: their decisions put them back, or not.
+        # Items of the review are left out here: their decisions add them again, or not.
         kept = [line for line in lines if line.endswith(b"\n") and _id(line) not in self._items]
         good = (self._pair(decided) for decided in self._decided.values())
         return b"".join(kept) + b"".join(
@@ -293,14 +293,14 @@ class Review:
         if queued is None or decided.outcome not in ("approved", "corrected"):
             return None
         fields = asdict(queued)
-        # Only the queue has reasons: a pair that a person vouches for needs none.
+        # Only the queue has reasons: a pair that a person approved needs none.
         del fields["reasons"]
         pair = Pair(**fields)
         return replace(
             pair,
             source=decided.source,
             target=decided.target,
-            # Who has rewritten a translation has made it: no model shall be judged by it.
+            # A rewritten translation is the operator's: it must not be used to judge a model.
             engine=pair.engine if decided.target == pair.target else "operator",
             reviewer=decided.reviewer,
             reviewed_utc=decided.utc,
@@ -308,8 +308,8 @@ class Review:
 
 
 def _mend_pairs(session: Session) -> None:
-    """Make the files of pairs, where a crash has kept the service from it."""
-    # They are written at the end of a service: a crash leaves a session without them.
+    """Make the files of pairs if a crash prevented the service from making them."""
+    # They are written at the end of a service: a session that crashed lacks them.
     if session.utterances and not (session.folder / PAIRS).exists():
         edits = operator_edits(session.messages)
         with writing_to(session.folder):
@@ -319,9 +319,9 @@ def _mend_pairs(session: Session) -> None:
 
 
 def _sentences(session: Session) -> dict[int, str]:
-    """Return by utterance the whole sentence of each that is a piece of one.
+    """Return the whole sentence of each utterance that is a part of one, by utterance.
 
-    Recognizers go on with a small letter behind a pause.
+    After a pause, recognizers continue a sentence with a small letter.
     """
     groups: list[list[UtteranceRecord]] = []
     for record in session.shown:
@@ -338,7 +338,7 @@ def _sentences(session: Session) -> dict[int, str]:
 
 
 def _to_review(session: Session) -> list[ReviewItem]:
-    """Return the queue, and what was rejected although somebody spoke: the worst of a service."""
+    """Return the queue, and captions rejected although somebody spoke: the worst of a service."""
     queue, rejected = session.folder / QUEUE, session.folder / REJECTED
     items = read_session_lines(queue, parse_review_item) if queue.exists() else []
     others = read_session_lines(rejected, parse_pair) if rejected.exists() else []
@@ -346,7 +346,7 @@ def _to_review(session: Session) -> list[ReviewItem]:
     for pair in others:
         record = session.by_id.get(pair.id)
         excluded = record.quality.excluded if record and record.quality else ()
-        # Of what a recognizer made up nobody can say what would be right.
+        # If the recognizer invented the text, there is no correct version of it.
         is_spoken = not {"no-speech-prob", "compression-ratio"} & set(excluded)
         if pair.id not in known and is_spoken and len(words(pair.source)) >= _FEWEST_WORDS:
             reasons = pair.flags or ("low-score",)
@@ -358,16 +358,16 @@ def read_decisions(folder: Path) -> dict[int, Reviewed]:
     """Return the last decision about each item of a session's review. Raises SessionError."""
     path = folder / REVIEWED
     every = read_session_lines(path, partial(parse_json, _REVIEWED)) if path.exists() else []
-    # Read in order: of several decisions about one item the last one is left.
+    # Read in order: the last decision about an item replaces earlier ones.
     return {decided.id: decided for decided in every}
 
 
 def hold_session(journal: Path) -> int:
     """Lock a session's journal, as the daemon that writes it does; return the descriptor."""
     with reading(journal, SessionError, "session-unreadable"):
-        # A lock goes with its last descriptor: a program that is started must not inherit one.
+        # A lock ends with its last descriptor: a child process must not inherit one.
         fd = os.open(journal, os.O_RDONLY)
-    with suppress(OSError):  # of a file system that knows no locks
+    with suppress(OSError):  # the file system has no locks
         if not try_lock(fd):
             os.close(fd)
             message = f"{journal.parent} is still being written, or reviewed by another program."
@@ -388,7 +388,7 @@ def _others(session: Session) -> dict[int, dict[str, Other]]:
 
 
 def _id(line: bytes) -> int:
-    """Return the id in a line of the pairs file, -1 if it is no pair."""
+    """Return the id in a line of the pairs file, -1 if the line is not a pair."""
     try:
         return parse_json(_PAIR, line).id
     except ProtocolError:

@@ -1,7 +1,7 @@
 """Draw plots as inline SVG: a timeline in lanes, columns. Pure.
 
 Colours come from the page's style sheet by class, so that they follow its theme; an element's
-`title` is what a pointer shows.
+`title` is its tooltip.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ _CONTROLS = {code: "\ufffd" for code in (*range(32), *range(127, 160)) if chr(co
 def tag(name: str, /, *content: str, **attributes: object) -> Markup:
     """Return an element. Attributes that are None are left out.
 
-    A name that Python keeps for itself ends with an underscore (`class_`), one with a hyphen has an
-    underscore in its place (`text_anchor`).
+    A name that is a Python keyword ends with an underscore (`class_`); an underscore inside a name
+    stands for a hyphen (`text_anchor`).
     """
     filled = "".join(
         f' {key.rstrip("_").replace("_", "-")}="{escape(printable(str(value)))}"'
@@ -34,7 +34,7 @@ def tag(name: str, /, *content: str, **attributes: object) -> Markup:
 
 
 def join(*content: str) -> Markup:
-    """Return pieces as one; those that are not Markup are escaped."""
+    """Return the joined pieces; those that are not Markup are escaped."""
     return Markup("").join(printable(piece) for piece in content)
 
 
@@ -76,7 +76,7 @@ class Lane:
 
 def timeline(length_s: float, lanes: Sequence[Lane]) -> Markup:
     """Return lanes over the time of a session."""
-    # A session without sound has a length of 0, by which positions are divided.
+    # A session without sound has length 0, and positions are divided by the length.
     length_s = max(length_s, 1.0)
     height = sum(lane.height + _LANE_GAP for lane in lanes)
     # Twelve labels fit beside each other.
@@ -120,7 +120,7 @@ def columns(
         content.append(_label(_LEFT - 10, y + 4, f"{share * top:.3g}", "end"))
         content.append(_label(_LEFT + _PLOT, y - 4, f"{share * top:.3g}", "end"))
     pitch = _PLOT / max(1, len(values))
-    # At most 60: a chart of two services would be two walls.
+    # At most 60, so that a chart of two services does not consist of two walls.
     width = min(60.0, pitch * 0.8)
     # Ten names fit beside each other.
     every = math.ceil(len(values) / 10)
@@ -154,7 +154,7 @@ def _bar(bar: Bar, length_s: float, top: int, height: int) -> Markup:
 
 def _linked(title: str, href: str | None, content: Iterable[Markup]) -> Markup:
     inside = join(tag("title", title), *content)
-    # Tables have the same links: hundreds of stops of the Tab key would only be in the way.
+    # Tables have the same links, so the Tab key skips these: they may be hundreds.
     return tag("a", inside, href=href, tabindex="-1") if href else tag("g", inside)
 
 
@@ -182,5 +182,5 @@ def _label(x: float, y: float, says: str, anchor: str) -> Markup:
 
 
 def _svg(height: float, says: str, content: Iterable[Markup]) -> Markup:
-    # An image may hold no links, and a timeline is full of them.
+    # An image must not contain links, and a timeline is full of them.
     return tag("svg", *content, viewBox=f"0 0 {WIDTH} {height:g}", role="group", aria_label=says)

@@ -19,7 +19,7 @@ from pipeline.records.events import (
 )
 from pipeline.records.health import RungName
 
-# Without the codes' numbers: who reviews was at the service, and knows no log-probability.
+# Without numbers: reviewers were at the service, but do not know log-probabilities.
 _DOUBTS = {
     "avg-logprob": "some words may have been heard wrong",
     "no-speech-prob": "perhaps nobody spoke",
@@ -33,7 +33,7 @@ _DOUBTS = {
     "untranslated": "not translated",
     "length-ratio": "far longer or shorter than what was said",
 }
-# Reasons of two filters may have the same words: people care for what, not for which.
+# Two filters may have the same words: people want to know what is wrong, not which filter.
 _FILTERS = {
     "empty": "no words in it",
     "no-speech": "not speech",
@@ -58,7 +58,7 @@ _GIVEN_UP: dict[RungName, str] = {
 
 
 GRADES = {"accept": "good", "moderate": "good", "review": "worth a look", "reject": "doubtful"}
-"""A score's decisions as people are told of them: in three."""
+"""The grades that people see for the decisions about a score: three instead of four."""
 
 
 def _by(event: SongEvent) -> str:
@@ -66,9 +66,9 @@ def _by(event: SongEvent) -> str:
 
 
 def doubt(reason: str) -> str:
-    """Return why a caption is in doubt; `reason` is a flag, an exclusion or a low score's."""
+    """Return why a caption is in doubt; `reason` is a flag, an exclusion or "low-score"."""
     name, _, limit = reason.partition(":")
-    # A code of a later version has no words here; its name is better than nothing.
+    # A code of a later version has no words here; its name is the fallback.
     return _DOUBTS.get(name, name.replace("-", " ")) + (
         " (strong doubt)" if limit == "reject" else ""
     )
@@ -80,7 +80,7 @@ def filter_reason(filtered: str) -> str:
 
 
 def event_text(event: EventRecord) -> str:  # noqa: PLR0911 - one for each kind
-    """Return what happened as a sentence's beginning; of rarer events, their name and values."""
+    """Return what happened, as the start of a sentence; for rarer events, their name and values."""
     match event:
         case FaultEvent() | BrokenEvent():
             return f"{event.message} ({event.code})"
@@ -102,7 +102,7 @@ def event_text(event: EventRecord) -> str:  # noqa: PLR0911 - one for each kind
             return f"off the record; {event.captions} captions were taken out"
         case CommandEvent():
             return f"operator: {event.name}" + (f" (caption {event.id})" if event.id else "")
-    # Any event may be asked for: a new kind gets a line before it has a sentence of its own.
+    # Any event may come: a new kind gets a line before it has its own sentence.
     values = [
         ", ".join(value) if isinstance(value, tuple) else str(value)
         for field in fields(event)

@@ -1,10 +1,9 @@
-"""Decide who may become an operator: this server's own pages, and nobody who guesses tokens. Pure.
+"""Decide who may become an operator: this server's own pages, and no guesser of tokens. Pure.
 
-A browser opens sockets to this machine for any page that it shows. What it cannot be made to lie
-about is where the page came from (`Origin`) and which name it asked (`Host`). A page of another
-site has another origin; one whose owner points a name of his at this machine (DNS rebinding) has
-that name as its host. Wrong tokens are counted by address and in all, so that guessing is slow and
-soon stops.
+A browser opens sockets to this machine for any page that it shows. But no page can make it lie
+about where the page came from (`Origin`) and which name it asked for (`Host`). A page of another
+site has another origin; if its owner points a name at this machine (DNS rebinding), `Host` is that
+name. Wrong tokens are counted by address and in total, so that guessing is slow and soon stops.
 """
 
 from __future__ import annotations
@@ -14,28 +13,28 @@ from ipaddress import IPv6Address, ip_address, ip_network
 from urllib.parse import SplitResult, urlsplit
 
 _LOCAL = (".localhost", ".local", ".lan", ".internal", ".home.arpa")
-"""Endings of names that nobody can register."""
+"""Endings of host names that nobody can register."""
 # Unique local addresses (RFC 4193): those of one building.
 _LOCAL_IPV6 = ip_network("fc00::/7")
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 LIMIT = 8
-"""Wrong tokens before an address is locked out."""
+"""Wrong tokens from one address before it is locked out."""
 LIMIT_IN_ALL = 64
 """Wrong tokens from anywhere before everybody is locked out, except this machine and clients that
 have logged in before."""
 LOCK_S = 60.0
 """Length of a lock-out, and how long a wrong token counts."""
 LONG = 10
-"""Characters of a token that is no guess; those that the program makes have 22."""
+"""Minimum length of a token that cannot be guessed; the program's own tokens have 22."""
 _ADDRESSES = 1024  # remembered; an attack from more addresses pushes out the oldest
-_TRUSTED = 4096  # networks; only who has the token adds one, and none is ever pushed out
+_TRUSTED = 4096  # networks; only a token's owner can add one, and none is ever removed
 
 
 class TrustedNetworks:
-    """The networks of this machine and of those who have logged in.
+    """The networks of this machine and of clients that have logged in.
 
-    Places are kept for them, and guesses from elsewhere do not lock them out.
+    Connections are reserved for them, and guesses from elsewhere do not lock them out.
     """
 
     def __init__(self) -> None:
@@ -46,7 +45,7 @@ class TrustedNetworks:
 
     def add(self, address: str) -> None:
         """Trust the network of an address from now on."""
-        # When it is full the newest stays outside: the desk logged in before all of them.
+        # If it is full, the newest is not added: the desk logged in before all of them.
         if len(self._networks) < _TRUSTED:
             self._networks.add(client_network(address))
 
@@ -61,23 +60,23 @@ class LoginThrottle:
 
     def is_locked(self, address: str, now_s: float) -> bool:
         """Return whether the address is locked out."""
-        # No more are kept than the limit: while the oldest still counts, all of them do.
+        # Only as many as the limit are kept: while the oldest counts, all of them do.
         attack = len(self._in_all) == LIMIT_IN_ALL and now_s - self._in_all[0] < LOCK_S
         if attack and address not in self.trusted:  # operators must not be locked out by it
             return True
         address = client_network(address)
         count, last_s = self._failures.get(address, (0, 0.0))
-        # Counted from the last wrong token: whoever goes on guessing stays out.
+        # Counted from the last wrong token: a client that goes on guessing stays locked out.
         if count and now_s - last_s >= LOCK_S:
             del self._failures[address]
             return False
         return count >= LIMIT
 
     def is_refused(self, token: str, address: str, now_s: float, *, is_right: bool) -> bool:
-        """Return whether a token is not to be taken, since the address is locked out.
+        """Return whether to refuse a token because the address is locked out.
 
-        Behind a proxy or a router everybody has the operator's address, and guesses there must not
-        keep the operator out: where it is trusted, a right token holds if it is too long to guess.
+        Behind a proxy or a router, everybody has the operator's address, and guesses there must not
+        lock the operator out. On a trusted network, a right token too long to guess is valid.
         """
         is_no_guess = is_right and len(token) >= LONG and address in self.trusted
         return not is_no_guess and self.is_locked(address, now_s)
@@ -86,7 +85,7 @@ class LoginThrottle:
         """Count a wrong token."""
         address = client_network(address)
         self._in_all.append(now_s)
-        # Put in again behind the others: who fails now is not the one to be pushed out.
+        # Added again at the end: an address that fails now is not the next one to be removed.
         count, _ = self._failures.pop(address, (0, 0.0))
         self._failures[address] = (count + 1, now_s)
         if len(self._failures) > _ADDRESSES:
@@ -99,10 +98,10 @@ class LoginThrottle:
 
 
 def client_network(address: str) -> str:
-    """Return whose limits an address has: its own, or those of a /64 of the IPv6 internet.
+    """Return the network whose limits apply to an address: itself, or the /64 of public IPv6.
 
-    There one client owns at least that much. In a local network (fc00::/7, fe80::/10) all clients
-    share it, and each address counts by itself.
+    On the public internet, one client owns at least a /64. In a local network (fc00::/7, fe80::/10)
+    all clients share one, and each address counts by itself.
     """
     try:
         # A link-local address comes with its interface: fe80::1%eth0.
@@ -113,7 +112,7 @@ def client_network(address: str) -> str:
         return address
     if known.is_link_local or known in _LOCAL_IPV6:
         return str(known)
-    # Mapped IPv4 addresses are all in one /64, and are many clients.
+    # IPv4-mapped addresses are all in one /64, but are many clients.
     return str(known.ipv4_mapped or IPv6Address(int(known) >> 64 << 64))
 
 
@@ -121,20 +120,20 @@ def is_cross_origin(host: str | None, origin: str | None, address: str) -> bool:
     """Return whether a request comes from a foreign page and must not log in.
 
     `host` and `origin` are its headers; programs other than browsers send no origin. `address` is
-    the server's address in the settings, empty if there is none.
+    the server's address in the settings, or empty.
     """
     ours = _split(address) if address else None
     asked = _split(f"//{host}") if host else None
     page = _split(origin) if origin is not None else None
     if origin is not None and page is None:
-        return True  # "null", or nothing that a browser sends
+        return True  # "null", or an origin that no browser sends
     if ours and page and _place(page) == _place(ours):
-        return False  # a proxy in between may have changed the host
+        return False  # a proxy in between may have changed `Host`
     if asked is None or not (
         _is_local(asked.hostname) or (ours and asked.hostname == ours.hostname)
     ):
         return True
-    # `Host` names no scheme: the page's own says which port goes without saying.
+    # `Host` has no scheme: the scheme of the page gives the default port.
     return page is not None and _place(page) != _place(asked, page.scheme)
 
 
@@ -159,7 +158,7 @@ def _is_local(host: str | None) -> bool:
     try:
         ip_address(host.partition("%")[0])
     except ValueError:
-        # A name without a dot is one of this network: nobody can register it.
+        # A name without a dot belongs to this network: nobody can register it.
         return "." not in host or host.endswith(_LOCAL)
-    # Nobody can point an address in numbers at another machine, as the owner of a name can.
+    # The owner of a name can point it at another machine, but nobody can do that to an IP address.
     return True

@@ -1,6 +1,6 @@
-"""The address of the pages, as text and QR code; answers to http where the port speaks https.
+"""The address of the pages, as text and QR code; answers to http if the port speaks https.
 
-And what serves at a port that cannot be bound.
+It also finds the program that uses a port that cannot be bound.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def unbound(settings: Server, problem: OSError) -> ServerError:
         case errno.EADDRINUSE:
             other = "choose another with --port or server.port (0 picks a free one)"
             who, fix = "another program", f"Stop it, or {other}."
-            # It may end while it is asked, as in a restart: then nobody is named.
+            # The process may end meanwhile, as in a restart: then it is not named.
             with suppress(psutil.Error):
                 if process := owner(settings.port):
                     is_stopped = process.status() == psutil.STATUS_STOPPED
@@ -87,18 +87,18 @@ def owner(port: int) -> psutil.Process | None:
 
 
 def health_at(server: Server, timeout_s: float = 2.0) -> dict[str, Any]:
-    """Return /healthz of the program of ours at this port, {} if there is none that answers."""
+    """Return /healthz of our program at this port, {} if none answers."""
     host = "127.0.0.1" if server.host in EVERYWHERE else server.host
     connection = http.client.HTTPConnection(host, server.port, timeout=timeout_s)
     if server.tls_cert:
-        anybody = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # nothing secret is asked
+        anybody = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # the request has no secrets
         anybody.check_hostname, anybody.verify_mode = False, ssl.CERT_NONE
         connection = http.client.HTTPSConnection(
             host, server.port, timeout=timeout_s, context=anybody
         )
     try:
         connection.request("GET", "/healthz")
-        # Anything may listen there: its answer is bounded, and need not be ours.
+        # Any program may listen there: its answer is limited, and may not be ours.
         health = orjson.loads(connection.getresponse().read(65_536))
         return dict(health) if {"session", "protocol", "state"} <= health.keys() else {}
     except (OSError, http.client.HTTPException, ValueError, AttributeError):
@@ -108,7 +108,7 @@ def health_at(server: Server, timeout_s: float = 2.0) -> dict[str, Any]:
 
 
 def page_address(host: str, port: int, *, secure: bool = False) -> str:
-    """Return the audience page's URL; a host that means all becomes this machine's address."""
+    """Return the audience page's URL; a host for all interfaces becomes this machine's address."""
     if host in EVERYWHERE:
         host = local_address()
     scheme = "https" if secure else "http"
@@ -116,7 +116,7 @@ def page_address(host: str, port: int, *, secure: bool = False) -> str:
 
 
 def wifi_text(name: str, password: str) -> str:
-    """Return what a QR code says so that a phone joins a Wi-Fi; without a password an open one."""
+    """Return the text of a QR code for joining a Wi-Fi; without a password, an open Wi-Fi."""
     if not password:
         return str(make_wifi_data(ssid=name, password=None, security="nopass"))
     return str(make_wifi_data(ssid=name, password=password, security="WPA"))
@@ -126,7 +126,7 @@ def own_address(settings: Server) -> str:
     """Return the address of the pages for a browser of this machine."""
     secure = bool(settings.tls_cert)
     if secure and settings.address:
-        return settings.address  # browsers would warn of a name that the certificate has not
+        return settings.address  # browsers warn of a name that is not in the certificate
     here = "127.0.0.1" if settings.host in EVERYWHERE and not secure else settings.host
     return page_address(here, settings.port, secure=secure)
 
@@ -136,7 +136,7 @@ def qr_svg(address: str) -> bytes:
     """Return a QR code that a phone's camera reads from a few metres away, as an SVG image."""
     out = BytesIO()
     # Error correction level M: a quarter larger than L, and a crease or a stain does not matter.
-    # `light`: by itself an SVG has no ground, and on a dark page no phone could read it.
+    # `light`: by default an SVG has no background, and on a dark page no phone could read it.
     segno.make_qr(address, error="m").save(
         out, kind="svg", omitsize=True, light="#fff", xmldecl=False, title=address
     )
@@ -159,10 +159,10 @@ def is_plain(begin: bytes) -> bool:
 
 
 def answer_plain(request: bytes, address: str, *, is_public: bool) -> bytes:
-    """Return the answer to a plain request: the right address, or what the phone will show first.
+    """Return the answer to a plain http request: a redirect, or the page on the certificate.
 
-    A certificate that no public authority has signed makes phones warn; with `is_public` they are
-    sent on at once. `address` is that of the settings, "" for the one that was asked.
+    Phones warn of a certificate that no public authority has signed: the page explains this first.
+    With `is_public` they are redirected at once. An empty `address` means the requested host.
     """
     asked, named = _REQUEST.match(request), _HOST.search(request)
     configured = urlsplit(address).netloc if address.startswith("https://") else ""
@@ -178,7 +178,7 @@ def answer_plain(request: bytes, address: str, *, is_public: bool) -> bytes:
 def _lead(origin: str, path: str, *, is_public: bool) -> Response:
     if is_public:
         return refuse(HTTPStatus.FOUND, f"Open {origin}{path}", {"Location": f"{origin}{path}"})
-    # Nothing of the request stands in the page but its host, which has letters and digits only.
+    # The page has nothing of the request but its host, which has letters and digits only.
     body = _page().replace(b'href="/"', f'href="{origin}/"'.encode())
     body = body.replace(b"<!--address-->", f"{origin}/".encode())
     return respond(HTTPStatus.OK, body, "text/html; charset=utf-8", INLINE)

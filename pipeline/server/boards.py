@@ -1,4 +1,4 @@
-"""The boards of a service, one a target language, and what of them a display has asked for."""
+"""The boards of a service, one per target language, and what a display subscribes to."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Subscription:
     lang: str
     kind: Kind
     since: int | None = None
-    """The highest seq that the display has; None asks for all captions."""
+    """The highest seq that the display has; None requests all captions."""
     session: str = ""
     """The session of `since`; empty if not given."""
     history: int | None = None
@@ -34,13 +34,13 @@ def parse_subscription(
 ) -> Subscription:
     """Parse the query of `/ws`.
 
-    Where no language is asked for, it is the first of `prefer` that is translated into, else the
-    first target. `is_known`: whether the languages of the service are known; until they are, asking
-    for any other is as if none had been asked for.
+    If no language is requested, it is the first one in `prefer` that is a target, else the first
+    target. `is_known` says whether the languages of the service are known; until then, a request
+    for an unknown language counts as no request.
 
     Raises ProtocolError (unknown-lang, bad-field).
     """
-    # Of two values the first: `query_of` puts that of a stream which goes on in front. Blank ones
+    # The first of two values counts: `query_of` puts that of a resumed stream first. Blank values
     # are kept, so that `since=` is an error and not a request for everything.
     given = {key: values[0] for key, values in parse_qs(query, keep_blank_values=True).items()}
     lang = given.get("lang")
@@ -58,9 +58,9 @@ def parse_subscription(
 
 
 def _preferred(tags: str, targets: Sequence[str]) -> str:
-    """Return the target that a reader of these language tags ("fr-CA,en") wants most.
+    """Return the target that a reader of these language tags ("fr-CA,en") prefers.
 
-    The spoken language is none of them: a phone set to it is no sign that its reader needs no
+    The spoken language does not count: a phone set to it does not mean that its reader needs no
     translation.
     """
     for tag in tags.lower().split(","):
@@ -73,7 +73,7 @@ def _preferred(tags: str, targets: Sequence[str]) -> str:
 def _whole(key: str, digits: str | None) -> int | None:
     if digits is None:
         return None
-    # 16 digits hold every seq, and keep a hostile query from costing a conversion.
+    # 16 digits hold every seq; a hostile query cannot cost a long conversion.
     if not (digits.isascii() and digits.isdigit() and len(digits) <= 16):
         raise ProtocolError("bad-field", f"{key} is a whole number from 0.")
     return int(digits)
@@ -85,16 +85,16 @@ class History:
 
     captions: tuple[CaptionMessage, ...]
     resumed: bool
-    """They add to what the display has; otherwise they replace it."""
+    """Whether they add to what the display has; otherwise they replace it."""
     earlier: tuple[CaptionMessage, ...] | None = None
-    """Older ones, which follow in a message of their own; None if it asked for all at once."""
+    """Older captions, which follow in a separate message; None if all are sent at once."""
 
 
 class Boards:
     """The boards of one session, by target language."""
 
     def __init__(self, boards: Sequence[CaptionBoard]) -> None:
-        """Take them, that of the first target first: it holds the spoken words as well."""
+        """Take the boards; the first target's is first, and it also has the source text."""
         self.first = boards[0]
         self.by_lang: Mapping[str, CaptionBoard] = {board.target: board for board in boards}
 
@@ -111,31 +111,31 @@ class Boards:
     @property
     def langs(self) -> tuple[str, ...]:
         """All languages that can be shown: the targets, then the spoken one."""
-        # Each once: where several languages are spoken, the source is a target as well.
+        # Each once: if several languages are spoken, the source is also a target.
         return tuple(dict.fromkeys((*self.targets, self.first.source)))
 
     def target_of(self, lang: str) -> str:
-        """Return the target whose board a display of a language gets."""
+        """Return the target whose board a display in this language gets."""
         return lang if lang in self.by_lang else self.first.target
 
     def subscription(self, request: Request | None, *, is_strict: bool = True) -> Subscription:
-        """Return what a display has asked for.
+        """Return what a display subscribes to.
 
-        Raises ProtocolError (unknown-lang, bad-field). A language that there is not is an error
-        only if `is_strict`, and not before a session is known: a relay learns the languages then.
+        Raises ProtocolError (unknown-lang, bad-field). An unknown language is an error only if
+        `is_strict` and if a session is known: only then does a relay know the languages.
         """
         is_known = is_strict and bool(self.session)
         query = query_of(request) if request else ""
         return parse_subscription(query, self.first.source, self.targets, is_known=is_known)
 
     def history(self, wanted: Subscription, *, is_secret: bool = False) -> History:
-        """Return the captions that a display has asked for; none if they are secret to it."""
-        # `since` counts changes of one session; of another one it means nothing.
+        """Return the captions that a display requests; none if they are hidden from it."""
+        # `since` counts changes of one session; for another session it means nothing.
         ours = wanted.session in ("", self.session)
         snapshot = self.by_lang[self.target_of(wanted.lang)].since(wanted.since if ours else None)
         captions, resumed = ((), False) if is_secret else (snapshot.messages, snapshot.resumed)
         if wanted.history is None or resumed:
             return History(captions, resumed)
-        # The newest first, in `hello`: a phone draws them while the rest is on its way.
+        # The newest first, in `hello`: a phone draws them while the others are on their way.
         first = max(0, len(captions) - wanted.history)
         return History(captions[first:], resumed, captions[:first])

@@ -16,21 +16,21 @@ from pipeline.core.errors import ServerError
 log = structlog.get_logger()
 
 MOST_BYTES = 100_000
-"""Of a logo: each phone fetches it."""
+"""Maximum size of a logo: each phone fetches it."""
 STYLE = "/css/church.css"
 LOGO = "/church-logo"
 
 _TYPES = {b"\x89PNG\r\n\x1a\n": "image/png", b"\xff\xd8\xff": "image/jpeg", b"RIFF": "image/webp"}
 _SVG = "{http://www.w3.org/2000/svg}"
 _ACTIVE = ("script", "foreignObject", "iframe", "handler")
-# A picture that is part of the file; whatever else a link leads to is outside of it.
+# A link inside the file, or an embedded picture; every other link leads outside.
 _INSIDE = re.compile(r"\s*(#|data:image/(png|jpeg|webp|gif);base64,)")
 _OUTSIDE = re.compile(r"@import|url\(\s*['\"]?(?!['\"#]|data:image/)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class Branding:
-    """What the pages show of a church; without name, logo and colour nothing."""
+    """What the pages show of a church; nothing without name, logo and colour."""
 
     name: str = ""
     colour: str = ""
@@ -45,7 +45,7 @@ class Branding:
     @property
     def markup(self) -> str:
         """The name and the logo as HTML, "" without both."""
-        # The name stands beside it: a screen reader need not say it twice.
+        # The name is next to it: a screen reader need not say it twice.
         alt = "" if self.name else "Logo"
         logo = f'<img class="mark" src="{LOGO}" alt="{alt}">' if self.logo else ""
         name = f'<span translate="no" dir="auto">{escape(self.name)}</span>' if self.name else ""
@@ -53,7 +53,7 @@ class Branding:
 
     @property
     def style(self) -> str:
-        """The colour, and black or white upon it, as CSS properties."""
+        """The colour, and black or white on it, as CSS properties."""
         if not self.colour:
             return ""
         on = "#000000" if _luminance(self.colour) > _MIDDLE else "#ffffff"
@@ -67,7 +67,7 @@ def branding(church: Church) -> Branding:
 
 
 def branding_at_start(church: Church) -> Branding:
-    """Return what the settings say, without a logo that cannot be used: the log tells why."""
+    """Return what the settings say; log why and omit a logo that cannot be used."""
     try:
         return branding(church)
     except ServerError as error:
@@ -84,7 +84,7 @@ def _logo(path: Path) -> tuple[bytes, str]:
                 "Correct the path; a relative one starts where the program is started.",
             )
         with path.open("rb") as file:
-            # One byte more tells that it is too large, without reading the rest.
+            # One byte more shows that it is too large, without reading the rest.
             body = file.read(MOST_BYTES + 1)
     except OSError as problem:
         raise ServerError(
@@ -108,7 +108,7 @@ def _logo(path: Path) -> tuple[bytes, str]:
 
 def _svg_fault(body: bytes) -> str:
     """Return why a file cannot be shown as SVG, "" if it can."""
-    if b"<!ENTITY" in body:  # could make gigabytes of a few bytes
+    if b"<!ENTITY" in body:  # a few bytes could expand to gigabytes
         return "is an SVG with entities"
     try:
         root = ET.fromstring(body)  # noqa: S314 - small, and without entities
@@ -133,7 +133,7 @@ def _unusable(path: Path, reason: str, fix: str) -> ServerError:
 
 
 _MIDDLE = 0.179
-"""Luminance at which black and white upon a colour have the same contrast (WCAG): 4.6 to 1."""
+"""Luminance at which black and white on a colour have the same contrast (WCAG): 4.6 to 1."""
 
 
 def _luminance(colour: str) -> float:

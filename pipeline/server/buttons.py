@@ -1,7 +1,7 @@
-"""Actions of the desk as plain HTTP, for Stream Deck, Companion and scripts: `GET /do/ACTION`.
+"""Actions of the operator's page over plain HTTP, for Stream Deck, Companion and scripts.
 
-docs/PROTOCOL.md says what there is. Nothing of it cannot be taken back: "off the record", which
-removes a minute for good, is not among it.
+They are `GET /do/ACTION`; docs/PROTOCOL.md lists them. Each can be undone: "off the record", which
+removes a minute for good, is not available.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from pipeline.server.past_routes import Admit
 
 PREFIX = "/do"
 Sound: TypeAlias = Callable[[int, str], bytes]
-"""Gives the WAV of a caption's id in a target language, b"" where there is none."""
+"""Returns the WAV of a caption by id and target language, b"" if there is none."""
 Action: TypeAlias = Literal[
     "pause",
     "resume",
@@ -36,15 +36,15 @@ Action: TypeAlias = Literal[
     "undo",
 ]
 ACTIONS: tuple[Action, ...] = get_args(Action)
-"""Those that say only what they do; `notice` needs a text, `spoken` a language."""
+"""Actions without a parameter; `notice` needs a text, `spoken` a language."""
 TOGGLES: Mapping[str, tuple[Callable[[ConsoleMessage], bool], Action, Action]] = {
     "pause-or-resume": (lambda now: now.paused, "resume", "pause"),
     "blank-or-unblank": (lambda now: now.blank, "unblank", "blank"),
     "song-or-captions": (lambda now: now.song == "hold", "song-auto", "song-hold"),
 }
-"""For one button: whether it is so already, and what is done then and otherwise."""
+"""Toggles for one button: whether the state is on, the action if it is, and the action if not."""
 NEXT_LANGUAGE = "next-language"
-"""Forces the next of several spoken languages; behind the last one the program finds out again."""
+"""Forces the next of several spoken languages; after the last one, detection is automatic again."""
 _STATUS = {
     "too-many-attempts": HTTPStatus.TOO_MANY_REQUESTS,
     "foreign-page": HTTPStatus.FORBIDDEN,
@@ -53,13 +53,13 @@ _STATUS = {
 
 
 def no_sound(caption_id: int, lang: str) -> bytes:
-    """Have no sound of any caption."""
+    """Return no sound for any caption."""
     del caption_id, lang
     return b""
 
 
 class Buttons:
-    """Does what a button asks for. Belongs to the event loop's thread."""
+    """Does the actions of buttons. Belongs to the event loop's thread."""
 
     def __init__(
         self,
@@ -67,7 +67,7 @@ class Buttons:
         obey: Callable[[CommandMessage], Awaitable[None] | None],
         console: Callable[[], ConsoleMessage],
     ) -> None:
-        """`admit` lets a token in, `obey` does a command or raises ProtocolError."""
+        """`admit` admits a token, `obey` does a command or raises ProtocolError."""
         self._admit = admit
         self._obey = obey
         self._console = console
@@ -75,18 +75,18 @@ class Buttons:
 
     @staticmethod
     def answers(request: Request) -> bool:
-        """Return whether a request is for what is done here."""
+        """Return whether a request belongs to these routes."""
         path = request.path.partition("?")[0]
         is_ours = path == PREFIX or path.startswith(f"{PREFIX}/")
-        # Not HEAD: whoever only looks at an address must not pause the captions.
+        # Not HEAD: checking an address must not pause the captions.
         return is_ours and request.method == "GET"
 
     async def answer(self, request: Request, address: str) -> Response:
-        """Do what a GET request asks for; answer with how it is then."""
+        """Do what a GET request asks for; answer with the new state."""
         path, _, query = request.path.partition("?")
         given = {key: values[0] for key, values in parse_qs(query, errors="replace").items()}
         held = ",".join(request.headers.get_all("Authorization")).removeprefix("Bearer ")
-        # The header first: an address is kept in logs and histories, with the token in it.
+        # The header first: an address with the token is kept in logs and histories.
         token = unquote(held, errors="surrogateescape") or given.get("token", "")
         if not token:
             challenge = {"WWW-Authenticate": "Bearer"}
@@ -103,20 +103,20 @@ class Buttons:
             status = _STATUS.get(problem.code, HTTPStatus.CONFLICT)
             return refuse(status, f"{problem.message} [{problem.code}]")
         now = self._console()
-        told: dict[str, str | bool] = {
+        state: dict[str, str | bool] = {
             "paused": now.paused,
             "blank": now.blank,
             "song": now.song,
             "undo": now.undo,
         }
         if now.spoken:
-            told["spoken"] = now.forced
-        return respond(HTTPStatus.OK, orjson.dumps(told), "application/json")
+            state["spoken"] = now.forced
+        return respond(HTTPStatus.OK, orjson.dumps(state), "application/json")
 
     def _hear(self, given: Mapping[str, str]) -> Response:
-        """Return what was said of a doubtful caption: `id`, `lang`."""
+        """Return the speech of a doubtful caption, by `id` and `lang`."""
         number = given.get("id", "")
-        # 16 digits hold every id; of thousands `int` makes a ValueError.
+        # 16 digits hold every id; `int` raises ValueError for thousands of digits.
         is_id = number.isdecimal() and len(number) <= 16
         heard = self.sound(int(number), given.get("lang", "")) if is_id else b""
         if not heard:
@@ -142,5 +142,5 @@ class Buttons:
             message["lang"] = given.get("lang", "")
         command = parse(orjson.dumps(message).decode())
         if not isinstance(command, AckMessage):
-            # Nothing is awaited: the only commands that take their time are not among the actions.
+            # Nothing to await: the commands that take long are not among the actions.
             self._obey(command)  # type: ignore[arg-type]

@@ -34,15 +34,15 @@ class Client:
     lang: str
     kind: Kind
     board: str
-    """The target language whose captions it gets. Those of the first hold the spoken words too."""
+    """The target language whose captions it gets. The first target's also have the source text."""
     events: EventWriter | None = None
-    """Set where it reads a stream of events instead of a socket."""
+    """Set if it reads a stream of events instead of a socket."""
     acked: int = 0
-    """The highest seq it has painted, at first that of its `hello`."""
+    """The highest seq that it has painted; at first, the seq of its `hello`."""
     backlog: int = BACKLOG_BYTES
     authorized: bool = False
     device: str = ""
-    """The token that it was let in with, if that is a volunteer's device's."""
+    """The token that it logged in with, if that is the token of a volunteer's device."""
     errors: int = 0
     messages: TokenBucket = field(
         default_factory=lambda: TokenBucket(_MESSAGES_PER_S, _MESSAGES_AT_ONCE)
@@ -55,7 +55,7 @@ class Client:
 
     @property
     def address(self) -> str:
-        """The address that it comes from; of a reverse proxy, if there is one."""
+        """Its remote address, or that of a reverse proxy."""
         return address_of(self.connection)
 
     @property
@@ -104,7 +104,7 @@ class Clients:
         return [client for client in self._clients if client.board == board]
 
     def watchers(self) -> Counter[str]:
-        """Count the pages by language; an operator's shows the captions that were chosen there."""
+        """Count the pages by language; an operator's page counts for the captions chosen there."""
         return Counter(client.lang for client in self._clients)
 
     def send(self, clients: Iterable[Client], data: bytes) -> None:
@@ -112,19 +112,19 @@ class Clients:
 
         Nobody waits for a slow display: it reconnects later and asks for what it missed.
         """
-        # It is gone through twice, and may be a generator.
+        # It is iterated twice, and may be a generator.
         clients = list(clients)
-        # One frame for all: without that captions took half as long again (docs/decisions/048).
+        # One frame for all: otherwise captions took 1.5 times as long (docs/decisions/048).
         sockets = (client.connection for client in clients if client.events is None)
         broadcast(sockets, data, text=True)
         for client in clients:
             transport = client.connection.transport
-            # `broadcast` looks by itself; asyncio logs what is written to a closed transport.
+            # `broadcast` checks this itself; asyncio logs writes to a closed transport.
             if client.events is not None and not transport.is_closing():
                 transport.write(client.events.event(data))
             if transport.get_write_buffer_size() > client.backlog and not transport.is_closing():
                 self._metrics.slow_clients.inc()
-                # Not close(): that would wait until the buffer, which nobody reads, is empty.
+                # Not close(): it would wait for an empty buffer, but the display does not read it.
                 transport.abort()
 
 
@@ -140,24 +140,24 @@ Group = tuple[Kind, str]
 
 
 class DisplayLatency:
-    """The latency at the glass, by kind and language and of single displays."""
+    """The latency until captions are painted, by kind and language, and of single displays."""
 
     def __init__(self) -> None:
-        # Of each language: seq -> when; oldest first.
+        # For each language: seq -> time of publishing; oldest first.
         self._published: dict[str, dict[int, float]] = {}
         self._measured: dict[Group, deque[tuple[float, float]]] = {}  # (when, seconds)
 
     def published(self, seq: int, now_s: float, lang: str) -> None:
-        """Note that a caption has been sent to the displays of a board, that of a target `lang`."""
+        """Record that a caption was sent to the displays of the board of target `lang`."""
         sent = self._published.setdefault(lang, {})
         sent[seq] = now_s
         if len(sent) > _TIMED:
             del sent[next(iter(sent))]
 
     def painted(self, client: Client, seq: int, now_s: float) -> float | None:
-        """Record an ack; return the seconds since publishing, None if it tells nothing new."""
+        """Record an ack; return the seconds since publishing, None if the ack is not new."""
         published_s = self._published.get(client.board, {}).get(seq)
-        # An ack may come twice, or for a caption of before this client joined.
+        # An ack may come twice, or for a caption from before this client joined.
         if seq <= client.acked or published_s is None:
             return None
         client.acked = seq
@@ -172,7 +172,7 @@ class DisplayLatency:
         rows: list[DisplayGroup] = []
         for group, count in sorted(Counter((c.kind, c.lang) for c in clients).items()):
             measured = self._measured.get(group, deque())
-            # Only here, once in two seconds: acks come by the hundred.
+            # Only here, once in two seconds, because acks come by the hundred.
             while measured and now_s - measured[0][0] > WINDOW_S:
                 measured.popleft()
             took = sorted(took_s for _, took_s in measured)
@@ -190,12 +190,12 @@ class DisplayLatency:
                 name=client.name,
                 kind=client.kind,
                 lang=client.lang,
-                # A display that has stopped drawing sends no more times; its wait tells.
+                # A display that stopped drawing sends no more acks; its waiting time shows that.
                 glass_ms=max(_ms(sorted(client.painted_s), 0.5), self._waiting_ms(client, now_s)),
                 behind=max(0, seqs[client.board] - client.acked),
             )
             for client in clients
-            # A script that sends no acks is not slow: nothing is known of it.
+            # A script that sends no acks is left out: its latency is unknown.
             if client.painted_s
         ]
         return tuple(sorted(rows, key=lambda row: row.glass_ms, reverse=True)[:SLOWEST])
@@ -203,7 +203,7 @@ class DisplayLatency:
     def _waiting_ms(self, client: Client, now_s: float) -> int:
         """Return the age of the oldest caption that the client has not painted."""
         sent = self._published.get(client.board, {})
-        # The time of a forgotten caption is unknown; the oldest known one is taken instead.
+        # The time of a forgotten caption is unknown; the oldest known time is used instead.
         published_s = sent.get(max(client.acked + 1, next(iter(sent), 0)))
         return 0 if published_s is None else round((now_s - published_s) * 1000)
 

@@ -1,8 +1,8 @@
 """The hub: one port for pages and sockets, every caption to every display (docs/PROTOCOL.md).
 
-It lives on the event loop's thread and never waits for a display. Messages go straight into each
+It runs on the event loop's thread and never waits for a display. Messages go directly into each
 connection's write buffer; a display whose buffer fills up is cut off and reconnects with `since`.
-Joining (snapshot, then registration) contains no await, so that no caption is missed in between.
+Joining (snapshot, then registration) contains no await, so no caption is missed in between.
 """
 
 from __future__ import annotations
@@ -64,18 +64,18 @@ class Timers:
         self._next: dict[Callable[[], None], asyncio.TimerHandle] = {}
 
     def every(self, period_s: float, act: Callable[[], None]) -> None:
-        """Call a function from now on. What it raises, the log tells."""
+        """Call a function at this period from now on. Its exceptions are logged."""
 
         def again() -> None:
-            # First, so that an error of `act` does not end the series.
+            # First, so that an exception of `act` does not end the series.
             self.every(period_s, act)
             act()
 
-        # Under the same function: the new timer takes the place of the one that has just run.
+        # Keyed by the function: the new timer replaces the one that has just run.
         self._next[act] = asyncio.get_running_loop().call_later(period_s, again)
 
     def stop(self) -> None:
-        """Call nothing any more."""
+        """Stop all calls."""
         for timer in self._next.values():
             timer.cancel()
 
@@ -83,9 +83,9 @@ class Timers:
 log = structlog.get_logger()
 
 KEPT = 16
-"""Displays that this machine and the addresses of operators may have when the hall is full."""
+"""Extra displays for this machine and for operators' addresses when the hall is full."""
 _HEALTH_S = 2.0
-# Pages take 25 s without a message for a broken line (displays/js/shared/connection.js).
+# Pages treat 25 s without a message as a broken line (displays/js/shared/connection.js).
 _ALIVE_S = 10.0
 
 
@@ -114,11 +114,11 @@ class Hub:
     ) -> None:
         """Read the pages. Raises ServerError.
 
-        `boards` are one a target language, the first target's first. `down`: in these states
-        /healthz says that this server is of no use. One of `ack_every` displays is asked to tell
-        what it has painted. The pages show name, logo and colour of `church`. Without `past` no
-        services that are over can be read and downloaded, without `subtitles` no stream's; without
-        `voices` nothing can be heard.
+        `boards` has one board per target language, the first target's first. In the states in
+        `down`, /healthz reports that this server is of no use. One of `ack_every` displays is asked
+        to report what it has painted. The pages show name, logo and colour of `church`. Without
+        `past`, past services cannot be read or downloaded; without `subtitles`, there are none for
+        streams; without `voices`, nothing can be heard.
         """
         self._boards = Boards(boards)
         self._settings = settings
@@ -174,10 +174,10 @@ class Hub:
     ) -> None:
         """Bind the port and serve. Raises ServerError.
 
-        `on_command` does what an authorized operator asks for or raises ProtocolError. `health`
-        is what /healthz and operators are told; `console` fills in of that message what the hub
-        does not know; `sound` is what was said of a doubtful caption. They are given here and not
-        to the constructor: what answers a display is made of parts that publish through this hub.
+        `on_command` does what an authorized operator asks for, or raises ProtocolError. `health`
+        gives what /healthz and operators get. `console` fills in the fields of that message that
+        the hub does not know. `sound` gives the audio of a doubtful caption. They are passed here
+        and not to the constructor, because the parts behind them publish through this hub.
 
         Codes: `port-in-use`, `port-forbidden`, `address-unavailable`, and those of `Certificate`.
         """
@@ -190,22 +190,22 @@ class Hub:
 
     @property
     def port(self) -> int:
-        """The port in use, also where the settings say 0."""
+        """The port in use, also if the settings say 0."""
         return int(self._port.bound[1])
 
     @property
     def address(self) -> str:
-        """The audience page's address; on all interfaces, this machine's in the local network."""
+        """The audience page's address; for all interfaces, this machine's local address."""
         host = str(self._port.bound[0])
         return page_address(host, self.port, secure=bool(self._settings.tls_cert))
 
     @property
     def audience_address(self) -> str:
-        """The address that phones should use: what the settings say, else this machine's."""
+        """The address that phones should use: that of the settings, else this machine's."""
         return self._settings.address or self.address
 
     def configure(self, settings: schema.Server) -> None:
-        """Apply a new section; host and port stay those that were bound."""
+        """Apply new settings; the bound host and port stay."""
         self._settings = settings
         self._incoming.address = self._port.address = settings.address
         self._past.readers = settings.past_services
@@ -215,7 +215,7 @@ class Hub:
         """Send a caption that the board of a target language has just made."""
         self._glass.published(message.seq, time.monotonic(), lang)
         recipients = self._clients.of(lang)
-        if self._mode == "dry-run":  # the audience is told to stand by, and sees nothing of it
+        if self._mode == "dry-run":  # the audience is told to stand by, and gets no captions
             recipients = [client for client in recipients if client.authorized]
         self._clients.send(recipients, encode(message))
 
@@ -249,27 +249,27 @@ class Hub:
         state: State,
         notice: NoticeMessage,
     ) -> None:
-        """Serve another session from now on; every display is sent all of it anew.
+        """Serve another session from now on; every display gets all of it.
 
-        A display gets the language that it asked for when it came, if this session has it.
+        A display gets the language that it asked for when it connected, if this session has it.
         """
         self._boards, self._mode = Boards(boards), mode
-        # Before `hello`, which tells both: those of the session before are none of this one's.
+        # Before `hello`, which contains both: the previous session's values must not be in it.
         self._state, self._reason, self._notice = state, "", notice
         self._metrics.set_state(state)
         for client in self._clients:
             wanted = self._boards.subscription(client.connection.request, is_strict=False)
             client.lang, client.board = wanted.lang, self._boards.target_of(wanted.lang)
-            # A seq of the session before would skip captions of this one.
+            # A seq of the previous session would skip captions of this one.
             self._welcome(client, replace(wanted, since=None))
 
     async def close(self) -> None:
-        """Say goodbye (1001) to everyone, wait a moment, then cut off whoever is left."""
+        """Say goodbye (1001) to everyone, wait a moment, then cut off the remaining connections."""
         self._timers.stop()
-        # Commands before connections: one that ends later would answer a page that has gone.
+        # Commands before connections: a command that ends later would answer a closed page.
         await self._incoming.close()
         await self._port.close()
-        # Last: as long as the port is open a request may come that needs the thread.
+        # Last: while the port is open, a request may need the thread.
         self._past.close()
 
     # Requests
@@ -282,7 +282,7 @@ class Hub:
         if refusal:
             self._metrics.refused.labels(refusal).inc()
             return refuse(HTTPStatus.TOO_MANY_REQUESTS, REFUSED[refusal], {"Retry-After": "10"})
-        # Before it counts whether the hall is full: a button must work then as well.
+        # Before the check for a full hall: a button must work then as well.
         if self._past.answers(request):
             return self._past.answer(request, address)
         if self._buttons.answers(request):
@@ -293,7 +293,7 @@ class Hub:
 
     def _healthz(self) -> dict[str, Any]:
         health = self._health()
-        ours = ("type", "utc", "state", "reason", "mode")  # what displays are told holds
+        ours = ("type", "utc", "state", "reason", "mode")  # here, the values sent to displays apply
         known = (each for each in fields(health) if each.name not in ours)
         return {
             "state": self._state,
@@ -306,30 +306,30 @@ class Hub:
             **{each.name: getattr(health, each.name) for each in known},
         }
 
-    # Again and again
+    # Periodic tasks
 
     def _tell_health(self) -> None:
         self._incoming.look()
-        # The times of all displays are sorted for it: only if somebody reads them.
+        # It sorts the times of all displays: only if an operator reads them.
         if self._clients.authorized():
             seqs = {lang: board.seq for lang, board in self._boards.by_lang.items()}
             self.operators.health(self._health(), seqs, self._heard())
 
     def _tell(self, message: Callable[[int], Outgoing]) -> None:
-        """Send everyone a message that names the newest seq of what they are shown."""
+        """Send everyone a message with the newest seq of their board."""
         for lang, board in self._boards.by_lang.items():
             self._clients.send(self._clients.of(lang), encode(message(board.seq)))
 
     # The socket
 
     async def _serve(self, connection: ServerConnection) -> None:
-        """Serve one display, by a socket or a stream of events, or a listener until it leaves."""
+        """Serve one display (socket or event stream) or one listener until it leaves."""
         if isinstance(connection.response, SoundStream) and self._voices:
             await self._voices.serve(connection, connection.response)
             return
         events = EventWriter() if isinstance(connection.response, EventStream) else None
         try:
-            # A stream has been looked at before it was opened, and could not be told any more.
+            # The query of a stream was checked before it was opened: an error cannot be sent now.
             wanted = self._boards.subscription(connection.request, is_strict=events is None)
         except ProtocolError as problem:
             self._metrics.client_errors.labels(problem.code).inc()
@@ -374,7 +374,7 @@ class Hub:
         has_more = history.earlier is not None
         earlier = encode(EarlierMessage(captions=history.earlier or ())) if has_more else b""
         client.acked = board.seq
-        # A long history is no sign that a display is slow.
+        # A long history does not mean that a display is slow.
         client.backlog += len(hello) + len(earlier)
         for message in filter(None, (hello, earlier)):
             self._clients.send([client], message)

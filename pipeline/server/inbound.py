@@ -34,12 +34,12 @@ from pipeline.server.volunteers import CODE_S, PairingCodes, Volunteers
 log = structlog.get_logger()
 
 _MAX_ERRORS = 20  # refused messages before a connection is closed
-_GOODBYE_S = 0.5  # until one that was closed is cut off
+_GOODBYE_S = 0.5  # after this long, a closing connection is cut off
 _WRONG_TOKEN_S = 1.0  # how long a wrong token's answer is held back
 
 
 OnCommand = Callable[[CommandMessage], Awaitable[None] | None]
-"""Does what an operator asks for; returns what is still to be awaited, if anything."""
+"""Executes a command; returns an awaitable if some work is not done yet."""
 
 
 class Incoming:
@@ -72,19 +72,19 @@ class Incoming:
         self._on_command = on_command
         self._on_operator = on_operator
         self.trusted = TrustedNetworks()
-        """This machine's network and those of operators."""
+        """The networks of this machine and of operators."""
         self._attempts = LoginThrottle(self.trusted)
-        # The loop holds its tasks weakly: one that nobody else holds may vanish before it is done.
+        # The event loop holds tasks weakly: a task without another reference may vanish unfinished.
         self._unfinished: set[asyncio.Task[None]] = set()
         self._told = ""
-        """What the log was told last of a list of volunteers that cannot be read."""
+        """The last logged error about a list of volunteers that cannot be read."""
 
     async def take(self, client: Client, raw: str | bytes) -> bool:
         """Handle a client's message, or answer with an error.
 
         Return False if the connection was closed for too many messages or too many errors.
         """
-        # Before it is parsed: a flood is not to cost more than its bytes.
+        # Before parsing: a flood of messages must cost no more than its bytes.
         if not client.messages.take(time.monotonic()):
             self._metrics.client_errors.labels("too-many-messages").inc()
             await self._dismiss(client, "too-many-messages")
@@ -106,7 +106,7 @@ class Incoming:
         return True
 
     async def close(self) -> None:
-        """Give up what operators have asked for and is not done yet."""
+        """Cancel the operators' commands that are not finished."""
         for task in self._unfinished:
             task.cancel()
         await asyncio.gather(*self._unfinished, return_exceptions=True)
@@ -122,18 +122,18 @@ class Incoming:
         return False
 
     async def admit(self, address: str, headers: Headers, token: str) -> str:
-        """Return the device that a token is of, "" for the operator's own.
+        """Check a token; return it if it is that of a device, "" if it is the operator's own.
 
         Raises ProtocolError (foreign-page, too-many-attempts, not-authorized); a wrong token costs
-        a delay. What may log in by a message may by a request's header, and is counted alike.
+        a delay. Logins by message and by request header are treated and counted alike.
         """
         # First: the token of a foreign page is not even looked at.
         self._refuse_foreign(headers)
-        # Somebody may have been signed out on the command line since the last look. The list counts
-        # as read after this, so whoever is no longer in it must go now: a later look finds nothing.
+        # A device may have been revoked on the command line since the last check. It must be signed
+        # out now: the list then counts as read, so a later check sees no change.
         self.look()
-        # In constant time, so that the answer's delay does not tell how much of a guess was right.
-        # A header's token may hold bytes that are no text (`past_routes`): wrong, and no error.
+        # In constant time, so that the delay does not reveal how much of a guess was right.
+        # A token in a header may not be valid text (`past_routes`): it is wrong, not an error.
         is_master = hmac.compare_digest(token.encode(errors="surrogatepass"), self._token)
         is_right = is_master or bool(self._volunteers.name_of(token))
         if self._attempts.is_refused(token, address, time.monotonic(), is_right=is_right):
@@ -163,7 +163,7 @@ class Incoming:
         self._let_in(client, await self.admit(client.address, _headers(client), token))
 
     async def _pair(self, client: Client, code: str, name: str) -> None:
-        """Give a device a token of its own for a code. Raises ProtocolError."""
+        """Give a device its own token for a pairing code. Raises ProtocolError."""
         self._refuse_foreign(_headers(client))
         if self._attempts.is_locked(client.address, time.monotonic()):
             raise _locked()
@@ -189,7 +189,7 @@ class Incoming:
 
     def _revoke(self, name: str) -> None:
         """Sign all devices of a volunteer out. Raises ProtocolError."""
-        # Whoever was revoked on the command line is in the list no more, but may be here still.
+        # A device revoked on the command line is not in the list, but may still be connected.
         self.look()
         try:
             count = self._volunteers.revoke(name)
@@ -201,7 +201,7 @@ class Incoming:
         self._sign_out()
 
     def _sign_out(self) -> None:
-        """Let go of whoever was let in with a token that holds no more."""
+        """Sign out clients whose device token is no longer valid."""
         for client in self._clients.authorized():
             if client.device and not self._volunteers.name_of(client.device):
                 client.authorized, client.device = False, ""
@@ -210,12 +210,12 @@ class Incoming:
         self._tell_volunteers()
 
     def look(self) -> None:
-        """See whether somebody has revoked a volunteer on the command line."""
+        """Check whether a volunteer was revoked on the command line."""
         try:
             is_changed = self._volunteers.refresh()
         except SessionError as error:
-            # Those who are in stay in: a damaged file must not take the desk from everybody.
-            # Told once: the hub looks every two seconds, for as long as nobody mends the file.
+            # Connected devices stay signed in: a damaged file must not lock out everybody.
+            # Logged once: the hub checks every two seconds, until somebody repairs the file.
             if error.message != self._told:
                 log.warning("volunteers", code=error.code, message=error.message)
             self._told = error.message
@@ -229,9 +229,9 @@ class Incoming:
         self._clients.send(self._clients.authorized(), encode(message))
 
     def _refuse_foreign(self, headers: Headers) -> None:
-        """Raise ProtocolError for another site's page, which may not even try."""
+        """Raise ProtocolError for another site's page, which may not even try a token."""
         hosts = headers.get_all("Host")
-        host = hosts[0] if len(hosts) == 1 else None  # two Host headers are an attempt to mislead
+        host = hosts[0] if len(hosts) == 1 else None  # two Host headers are an attack
         if is_cross_origin(host, headers.get("Origin"), self.address):
             message = (
                 "Open the operator's page by this machine's address in numbers, "
@@ -241,7 +241,7 @@ class Incoming:
 
     async def _fail(self, address: str) -> None:
         self._attempts.failed(address, time.monotonic())
-        # Only whoever guesses waits: each connection is served by a task of its own.
+        # Only the guessing client waits: each connection has its own task.
         await asyncio.sleep(_WRONG_TOKEN_S)
 
     def _let_in(self, client: Client, device: str) -> None:
@@ -260,7 +260,7 @@ class Incoming:
     async def _obey(self, client: Client, command: CommandMessage) -> None:
         _require(client)
         if (waiting := self._on_command(command)) is not None:
-            # A task: to read a file takes seconds, and the operator may hide a caption meanwhile.
+            # A task, because reading a file takes seconds, while the operator may hide a caption.
             task = asyncio.create_task(self._finish(client, waiting))
             self._unfinished.add(task)
             task.add_done_callback(self._unfinished.discard)

@@ -45,12 +45,12 @@ class OperatorFeed:
         self._glass = glass
         self._utterances: deque[UtteranceRecord] = deque(maxlen=_UTTERANCES)
         self._compares: deque[CompareRecord] = deque(maxlen=_UTTERANCES)
-        # For pages that were away meanwhile: they still show the words when they come back.
+        # For pages that were disconnected: they still show the text when they come back.
         self._purged: deque[Stretch] = deque(maxlen=_UTTERANCES)
 
     def level(self, dbfs: float, clipped: bool) -> None:
         """Send the input level."""
-        # orjson encodes no numpy numbers unless told to.
+        # By default orjson cannot encode numpy numbers.
         self._tell(LevelMessage(dbfs=round(float(dbfs), 1), clipped=clipped))
 
     def utterance(self, record: UtteranceRecord) -> None:
@@ -72,15 +72,15 @@ class OperatorFeed:
         self._tell(message)
 
     def preview(self, message: PreviewMessage) -> None:
-        """Tell what a rule would change that somebody may hold."""
+        """Send what a rule would change if somebody adds it."""
         self._tell(message)
 
     def suggest(self, message: SuggestionMessage) -> None:
-        """Tell which verse is suggested now, or that none is."""
+        """Send the verse that is suggested now, or that none is."""
         self._tell(message)
 
     def check(self, message: CheckMessage) -> None:
-        """Tell how far a check is, or what came of it."""
+        """Send the progress of a check, or its result."""
         self._tell(message)
 
     @property
@@ -89,11 +89,11 @@ class OperatorFeed:
         return bool(self._clients.authorized())
 
     def doubtful(self, message: DoubtfulMessage) -> None:
-        """Tell of a doubtful final that is kept back, or no longer."""
+        """Report that a doubtful final is held, or no longer held."""
         self._tell(message)
 
     def notes(self, message: NotesMessage) -> None:
-        """Tell what is known from the notes of the sermon now."""
+        """Send what is known now from the notes of the sermon."""
         self._tell(message)
 
     def reloaded(self, changes: Changes, *, rules: int) -> None:
@@ -119,15 +119,15 @@ class OperatorFeed:
         self._tell(PurgedMessage(from_s=purge.from_s, to_s=purge.to_s))
 
     def done(self, message: DoneMessage) -> None:
-        """Tell that a command was obeyed, and how what operators control is now."""
+        """Report that a command was done, and send the new state of the controls."""
         self._tell(message)
 
     def health(
         self, record: HealthRecord, seqs: Mapping[str, int], heard: Mapping[str, int]
     ) -> None:
-        """Send the health of daemon and displays; `seqs` are the newest captions', by board.
+        """Send the health of daemon and displays; `seqs` has the newest seq by board.
 
-        `heard`: how many listen to the church's voice, by language.
+        `heard` has the number of listeners to the church's voice by language.
         """
         now_s = time.monotonic()
         listeners = (
@@ -143,7 +143,7 @@ class OperatorFeed:
         )
 
     def welcome(self, client: Client, console: ConsoleMessage) -> None:
-        """Bring a client that has just logged in up to date; adds the kept records to `console`."""
+        """Bring a client that has just logged in up to date; add the kept records to `console`."""
         console = replace(
             console,
             utterances=tuple(self._utterances),
@@ -151,7 +151,7 @@ class OperatorFeed:
             purged=tuple(self._purged),
         )
         message = encode(console)
-        # What it was just sent is large, and no sign that it is slow.
+        # This message is large, so its size does not mean that the client is slow.
         client.backlog += len(message)
         self._clients.send([client], message)
 

@@ -6,7 +6,7 @@ is never decoded, joined to a folder or opened, so no path can leave the folder.
 A page's ES modules are sent as one file. A browser fetches six files at a time, and the server
 closes the connection after each, so on a slow phone a page of twelve modules would show its first
 caption almost half a second later. Each module becomes a function that returns what it exports.
-Only what our modules use is understood: `import { a, b as c } from "./x.js";` at the start of a
+Only the syntax of our modules is supported: `import { a, b as c } from "./x.js";` at the start of a
 line, `import("./x.js")` for what is fetched later, and `export` before a function, class or const.
 A module's name is its path below `displays/js` without `.js`, such as `shared/captions`.
 """
@@ -62,7 +62,7 @@ _OTHER_NAMES = {
     "/poster": "/join",
     "/help": "/missing",
 }
-"""What people type, in small letters, and the page that they mean."""
+"""Paths that people type, in small letters, and the page that they mean."""
 _LANGUAGES = Path("js", "shared", "languages.js")
 # The other types are compressed already.
 _COMPRESSED = frozenset({".html", ".js", ".css", ".svg", ".webmanifest"})
@@ -72,7 +72,7 @@ SECURITY = {
         "font-src 'self'; media-src 'self' blob:; manifest-src 'self'; "
         # For older iPhones a socket of the same host is not 'self'.
         "connect-src 'self' ws: wss:; "
-        # The demo's page has three of ours in frames; nobody else's page can.
+        # The demo's page shows three of our pages in frames; pages of other sites cannot.
         "frame-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
     ),
     "Cross-Origin-Opener-Policy": "same-origin",
@@ -82,13 +82,13 @@ SECURITY = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "SAMEORIGIN",
 }
-"""Headers of every answer: nothing inline, nothing from or to others, in no frame but ours."""
+"""Headers of every response: nothing inline, nothing from or to other sites, no foreign frame."""
 INLINE = {
     "Content-Security-Policy": (
         "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'"
     )
 }
-"""Header of what has its style inside, and no script: a logo, and the page of the certificate."""
+"""Header for content with inline style and no script: a logo, and the certificate page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ class Page:
     packed: bytes | None
     etag: str
     has_style: bool = False
-    """Whether its style is inside, which the policy of the others forbids."""
+    """Whether its style is inline, which the policy of other pages forbids."""
 
 
 def respond(
@@ -109,11 +109,11 @@ def respond(
     """Build a response with the security headers. The connection closes after it."""
     headers = {
         "Date": formatdate(usegmt=True),
-        # The library closes after each answer; a browser that is told does not use it again.
+        # The library closes after each response; this tells the browser not to reuse the line.
         "Connection": "close",
         "Content-Type": content_type,
         "Content-Length": str(len(body)),
-        # Unless `extra` says more: a health or a list of minutes ago is a wrong answer.
+        # Unless `extra` replaces it: a cached health or list would be wrong.
         "Cache-Control": "no-store",
         **SECURITY,
         **(extra or {}),
@@ -130,7 +130,7 @@ class Pages:
     """The files of `displays/`: `audience.html` as `/`, `x.html` as `/x`, others by their path."""
 
     def __init__(self, folder: Path, church: Branding | None = None) -> None:
-        """Read the folder; pages show what there is of `church`.
+        """Read the folder; the pages show the name, logo and colour that `church` has.
 
         Raises ServerError (`pages-missing`).
         """
@@ -138,19 +138,19 @@ class Pages:
             files = {
                 file.relative_to(folder): file.read_bytes()
                 for file in sorted(folder.rglob("*"))
-                # Of known types only: whatever else lies there is never sent.
+                # Known types only: any other file in the folder is never sent.
                 if file.suffix in _TYPES and file.is_file()
             }
         except OSError as problem:
             raise ServerError("pages-missing", f"A page cannot be read: {problem}.") from None
         files[_LANGUAGES] = languages_script()
-        # In place of the module itself: pages ask for the same address, joined or not.
+        # They replace the modules: pages request the same address, joined or not.
         files |= _joined(files)
         if church:
             files |= _branded(files, church)
         self._pages = {_route(path): _page(path.suffix, body) for path, body in files.items()}
         if church and church.logo:
-            # An SVG has its styles inside, which the policy of our pages would forbid.
+            # An SVG has inline styles, which the policy of our pages would forbid.
             etag = hashlib.sha256(church.logo).hexdigest()[:16]
             self._pages[LOGO] = Page(church.logo_type, church.logo, None, etag, has_style=True)
         if "/" not in self._pages:
@@ -165,11 +165,11 @@ class Pages:
         return self._send(page, request)
 
     def _missing(self, request: Request) -> Response:
-        """Lead to the page that was meant, else to all there are."""
+        """Redirect to the page that was meant, else answer 404 (to browsers, all pages)."""
         path, _, query = request.path.partition("?")
         meant = re.sub("/+", "/", path.lower()).rstrip("/").removesuffix(".html")
         meant = _OTHER_NAMES.get(meant, meant or "/")
-        # Only to what is in the list: a redirect cannot be made to lead to another site.
+        # Only to known pages: a request cannot make the redirect lead to another site.
         if meant in self._pages and path.startswith("/"):
             place = f"{meant}?{query}" if query else meant
             return refuse(HTTPStatus.FOUND, f"It is at {place}", {"Location": place})
@@ -180,15 +180,15 @@ class Pages:
 
     def _send(self, page: Page, request: Request) -> Response:
         packed = page.packed if _takes_gzip(request) else None
-        # Two forms, two tags: a cache must not take one for the other.
+        # Two forms need two tags: a cache must not confuse them.
         etag = f'"{page.etag}-gzip"' if packed else f'"{page.etag}"'
-        # Kept, but asked after each time: a new version of the program has new pages.
+        # Cached, but revalidated each time: a new version of the program has new pages.
         extra = {"ETag": etag, "Cache-Control": "no-cache", "Vary": "Accept-Encoding"}
         if page.has_style:
             extra |= INLINE
         if etag in items_of(request, "If-None-Match"):
             response = respond(HTTPStatus.NOT_MODIFIED, b"", page.content_type, extra)
-            del response.headers["Content-Length"]  # it would have to be the page's
+            del response.headers["Content-Length"]  # it would have to be the page's length
             return response
         wanted = _range(request, len(page.body))
         # A range counts the bytes of the file itself, not of its packed form.
@@ -215,7 +215,7 @@ def _route(path: Path) -> str:
 
 
 def languages_script() -> bytes:
-    """Return languages.toml as the module that pages import it from, so that none waits for it."""
+    """Return languages.toml as a module that pages import, so that no page waits for it."""
     table = orjson.dumps(for_pages()).decode()
     return f"// Made of languages.toml by the server.\nexport const LANGUAGES = {table};\n".encode()
 
@@ -238,7 +238,7 @@ def _joined(files: Mapping[Path, bytes]) -> dict[Path, bytes]:
             try:
                 joined[Path("js", f"{name}.js")] = join(name, sources).encode()
             except JoinError as problem:
-                # Somebody's own page, probably. The browser fetches its modules one by one.
+                # Probably a custom page. The browser fetches its modules one by one.
                 log.warning("page script not joined", page=path.name, reason=str(problem))
     return joined
 
@@ -275,11 +275,11 @@ def items_of(request: Request, name: str) -> list[str]:
 def _range(request: Request, size: int) -> tuple[int, int] | None:
     """Return the first and last byte requested: iPhones play no video without ranges.
 
-    Anything but one satisfiable `a-` or `a-b` gives None, and the whole file is sent, as RFC 9110
+    For anything but one valid `a-` or `a-b`, return None: then the whole file is sent, as RFC 9110
     allows.
     """
     asked = ",".join(request.headers.get_all("Range"))
-    # Nine digits: no file of ours is a gigabyte, and longer ones need not be converted.
+    # Nine digits: no file of ours is a gigabyte, so longer numbers need no conversion.
     match = re.fullmatch(r"bytes=([0-9]{1,9})-([0-9]{0,9})", asked)
     if match is None:
         return None
@@ -296,7 +296,7 @@ def _takes_gzip(request: Request) -> bool:
 
 
 _PATH = r'"(\.\.?/[\w./]+)\.js"'
-# From the start of a line: the word in a text or a comment is no statement.
+# Only at the start of a line: the word in a string or comment is not a statement.
 _IMPORT = re.compile(rf"^import \{{([^}}]+)\}} from {_PATH};$", re.MULTILINE)
 _LATER = re.compile(rf"\bimport\({_PATH}\)")
 _EXPORT = re.compile(r"^export (?=(?:async function|function|class|const) (\w+))", re.MULTILINE)
@@ -313,7 +313,7 @@ def entries(html: str) -> list[str]:
 
 
 def join(name: str, sources: Mapping[str, str]) -> str:
-    """Return module `name` with all that it imports before it. `sources` maps name to text.
+    """Return module `name`, preceded by everything that it imports. `sources` maps name to text.
 
     Raises JoinError.
     """
@@ -337,7 +337,7 @@ def _translate(
     def take(match: re.Match[str]) -> str:
         wanted, other = match[1], _resolve(name, match[2])
         variable = f"${other.replace('/', '$')}"
-        # Once, however many import it: they share its state, as they do in a browser.
+        # Only once, even if several modules import it: they share its state, as in a browser.
         if other not in functions:
             inner, exports = _translate(other, sources, functions, (*importers, name))
             functions[other] = (
@@ -346,24 +346,24 @@ def _translate(
             )
         return f"const {{{wanted.replace(' as ', ': ')}}} = {variable};"
 
-    # `take` runs as the imports are found, so that modules come before what uses them.
+    # `take` runs in the order of the imports, so that a module comes before its users.
     body = _IMPORT.sub(take, sources[name])
-    # The browser looks for it from where the joined file is.
+    # The browser resolves this path relative to the joined file.
     body = _LATER.sub(lambda match: f'import("{_path(entry, _resolve(name, match[1]))}.js")', body)
     exports: list[str] = _EXPORT.findall(body)
     body = _EXPORT.sub("", body)
-    # Better no start than a page that breaks on somebody's phone.
+    # Better an error here than a page that breaks on somebody's phone.
     if other := _OTHER.search(body):
         raise JoinError(f"{name}.js: '{other.group()}' cannot be joined.")
     return body, exports
 
 
 def _resolve(importer: str, path: str) -> str:
-    """Return the name of the module that `importer` calls `path`."""
+    """Return the name of the module that `importer` imports as `path`."""
     return posixpath.normpath(posixpath.join(posixpath.dirname(importer), path))
 
 
 def _path(importer: str, name: str) -> str:
-    """Return what `importer` has to call the module `name`: the reverse of `_resolve`."""
+    """Return the path by which `importer` imports the module `name`: reverses `_resolve`."""
     path = posixpath.relpath(name, posixpath.dirname(importer) or ".")
     return path if path.startswith("../") else f"./{path}"

@@ -1,7 +1,7 @@
-"""Answer requests for services that are over: the list, one to read, one as a file.
+"""Answer requests for past services: the list, one to read, one as a file.
 
-Reading a long service takes the processor for a moment, so it is done in a thread, one at a time:
-the captions of the service that runs go first.
+Reading a long service takes processor time, so it is done in a thread, one at a time: the captions
+of the running service go first.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ PREFIX = "/past"
 
 Readers: TypeAlias = Literal["off", "operators", "everyone"]
 Admit: TypeAlias = Callable[[str, Headers, str], Awaitable[object]]
-"""Lets a token in that came from an address with headers, or raises ProtocolError."""
+"""Admits a token that came from an address with these headers, or raises ProtocolError."""
 
 _TYPES = {
     "srt": "application/x-subrip; charset=utf-8",
@@ -46,13 +46,13 @@ _STATUS = {
     "session-empty": HTTPStatus.NOT_FOUND,
     "export-format": HTTPStatus.NOT_FOUND,
     "too-many-attempts": HTTPStatus.TOO_MANY_REQUESTS,
-    # No 403, at which a page forgets its token: this one may be right.
+    # Not 403, at which a page deletes its token: this token may be right.
     "foreign-page": HTTPStatus.MISDIRECTED_REQUEST,
 }
-_DASHBOARD = f"{PREFIX}/dashboard.html"  # for operators only, whoever may read services
-_WAITING = 32  # requests that wait for a thread; with more, they are told to come back
+_DASHBOARD = f"{PREFIX}/dashboard.html"  # for operators only, whatever `readers` says
+_WAITING = 32  # requests that may wait for the thread; further ones are told to come back
 _ANSWER_S = 7.0
-"""After this long a request is told to come back: at ten seconds its connection is cut."""
+"""After this time a request is told to come back: its connection is cut after ten seconds."""
 _OFF = "Past services are not shown here (server.past_services)."
 _BUSY = "Many are reading just now. Try again in a moment."
 
@@ -65,17 +65,17 @@ class PastRoutes:
         self._admit = admit
         self._services = services
         self.readers: Readers = readers
-        # A thread of its own: nothing else that waits for one can be in its way.
+        # A separate thread, so that no other work can delay it.
         self._thread = ThreadPoolExecutor(1, "past-services")
         self._waiting = 0
 
     def close(self) -> None:
-        """Let the thread end. Who still waits gets no answer."""
+        """Let the thread end. Waiting requests get no answer."""
         self._thread.shutdown(wait=False, cancel_futures=True)
 
     @staticmethod
     def answers(request: Request) -> bool:
-        """Return whether a request is for what is answered here."""
+        """Return whether a request belongs to these routes."""
         path = request.path.partition("?")[0]
         is_ours = path == PREFIX or path.startswith(f"{PREFIX}/")
         return is_ours and request.method in ("GET", "HEAD")
@@ -103,7 +103,7 @@ class PastRoutes:
         """Return why a request is not answered; None if it is. Raises ProtocolError."""
         given = request.headers.get_all("Authorization")
         if given:
-            # Headers are ASCII: pages send the token percent-encoded.
+            # Headers are ASCII, so pages send the token percent-encoded.
             token = unquote(given[0].removeprefix("Bearer "), errors="surrogateescape")
             await self._admit(address, request.headers, token)
         elif self.readers == "operators" or request.path.partition("?")[0] == _DASHBOARD:
@@ -112,18 +112,18 @@ class PastRoutes:
         return None
 
     async def _made(self, services: Archive, path: str) -> Response:
-        """Return the answer of a path, made in a thread when it is its turn.
+        """Return the response for a path, made in the thread when it is its turn.
 
-        Raises TimeoutError where too many wait already.
+        Raises TimeoutError if too many requests wait already.
         """
         if self._waiting >= _WAITING:
             raise TimeoutError
-        # Asked on the loop's thread, to which it belongs: `Hub.configure` changes it there.
+        # Read on the event loop's thread, where `Hub.configure` changes it.
         for_everyone = self.readers == "everyone"
         make = partial(_make, services, path, for_everyone=for_everyone)
         self._waiting += 1
         try:
-            # A timeout ends the wait only: the thread makes its answer to the end, for nobody.
+            # A timeout ends only the wait: the thread still finishes its response, for nobody.
             return await asyncio.get_running_loop().run_in_executor(self._thread, make)
         finally:
             self._waiting -= 1
@@ -145,7 +145,7 @@ def _make(services: Archive, path: str, *, for_everyone: bool) -> Response:
         case [name, file]:
             which, _, form = file.partition(".")
             made = services.download(name, which, form)
-            # The name needs no quoting: `download` leaves letters, digits and `.+_-` in it.
+            # The name needs no quoting: `download` leaves only letters, digits and `.+_-` in it.
             disposition = {"Content-Disposition": f'attachment; filename="{made.name}"'}
             return respond(HTTPStatus.OK, made.content, _TYPES[form], disposition)
         case _:

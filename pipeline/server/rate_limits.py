@@ -12,12 +12,12 @@ from typing import Literal, TypeAlias
 from pipeline.server.access import TrustedNetworks, client_network
 
 REQUESTS_PER_S = 100.0
-"""Limit of one address. A page is up to ten requests, and behind a proxy a hall has one address."""
+"""Limit of one address. A page takes up to ten requests; behind a proxy, a hall is one address."""
 REQUESTS_AT_ONCE = 4000
-"""A congregation that opens the page at the same moment."""
+"""Enough for a congregation that opens the page at the same moment."""
 ANSWERED = 64
-"""Connections above `per_address` that get an answer saying so; further ones are just closed."""
-_ADDRESSES = 1024  # remembered; one more pushes out the one that came first
+"""Connections above `per_address` that get an error response; further ones are just closed."""
+_ADDRESSES = 1024  # remembered; one more removes the oldest
 
 Refusal: TypeAlias = Literal["too-many-connections", "too-many-requests"]
 
@@ -36,7 +36,7 @@ class TokenBucket:
         self._per_s = per_s
         self._burst = burst
         self._left = float(burst)
-        # Long ago by any clock: the first `take` finds the bucket full.
+        # Long ago on any clock: the first `take` finds the bucket full.
         self._at_s = 0.0
 
     def take(self, now_s: float) -> bool:
@@ -52,8 +52,8 @@ class TokenBucket:
 class ConnectionLimiter:
     """Counts connections and requests by client network (see `client_network`).
 
-    At most `most` connections are open in total and `per_address` of each address; for `trusted`
-    networks there are `kept` more in total. These numbers may be changed while it runs.
+    In total at most `most` connections are open, and `per_address` of each address. `trusted`
+    networks have `kept` more in total. These numbers may change at run time.
     """
 
     def __init__(self, most: int, per_address: int, trusted: TrustedNetworks | None = None) -> None:
@@ -67,18 +67,18 @@ class ConnectionLimiter:
         self._requests: dict[str, TokenBucket] = {}
 
     def is_full(self, address: str) -> bool:
-        """Whether one more connection of this address would be one too many in total."""
+        """Whether one more connection of this address would exceed the total limit."""
         return self.total >= self.most + (self.kept if address in self.trusted else 0)
 
     def has_its_share(self, address: str) -> bool:
-        """Whether this address has all connections that one address may have."""
+        """Whether this address has as many connections as one address may have."""
         return self._inside[client_network(address)] >= self.per_address + ANSWERED
 
     def enter(self, address: str) -> bool:
         """Count a new connection; return False if it must be closed."""
         may_stay = not self.is_full(address) and not self.has_its_share(address)
         address = client_network(address)
-        # Counted even if refused: `leave` comes for each connection that was let in by the system.
+        # Counted even if refused: `leave` follows for each connection that the system accepted.
         self.total += 1
         self._inside[address] += 1
         return may_stay
@@ -88,7 +88,7 @@ class ConnectionLimiter:
         address = client_network(address)
         self.total -= 1
         self._inside[address] -= 1
-        # Else each address that ever came would be kept: a scan of IPv6 has no end.
+        # Otherwise every address would be kept: a scan of IPv6 never ends.
         if not self._inside[address]:
             del self._inside[address]
 

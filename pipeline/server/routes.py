@@ -28,7 +28,7 @@ _CODE = re.compile(r"[0-9]{6}")
 _WIFI_NAME, _WIFI_PASSWORD = 32, 63  # the longest that Wi-Fi has
 
 DOWN: frozenset[State] = frozenset({"no-audio", "fault", "ended"})
-"""States in which a daemon captions nothing."""
+"""States in which a daemon makes no captions."""
 
 
 class Endpoints:
@@ -49,10 +49,10 @@ class Endpoints:
     ) -> None:
         """Take the pages.
 
-        `health` gives the fields of /healthz, `state` among them: in one of `down` it answers 503.
+        `health` gives the fields of /healthz; if its `state` is in `down`, the status is 503.
         `address` gives the audience page's address, `boards` what can be read there, `past` whether
-        everybody may read services that are over. Without `subtitles` there are none for streams,
-        without `voices` nothing can be heard.
+        everybody may read past services. Without `subtitles` there are none for streams, without
+        `voices` nothing can be heard.
         """
         self._pages = pages
         self._metrics = metrics
@@ -80,7 +80,7 @@ class Endpoints:
             case "/events":
                 response = respond(HTTPStatus.OK, b"", EVENTS)
             case "/healthz":
-                # 503 for whoever watches by status codes alone, such as a load balancer.
+                # 503 is for monitors that check only the status code, such as a load balancer.
                 health = self._health()
                 down = health["state"] in self._down
                 status = HTTPStatus.SERVICE_UNAVAILABLE if down else HTTPStatus.OK
@@ -89,8 +89,8 @@ class Endpoints:
                 response = respond(HTTPStatus.OK, self._metrics.exposition(), CONTENT_TYPE)
             case "/address":
                 body = {"address": self._address(), "langs": self._boards().langs}
-                told = orjson.dumps(body | {"past": self._past()})
-                response = respond(HTTPStatus.OK, told, "application/json")
+                answer = orjson.dumps(body | {"past": self._past()})
+                response = respond(HTTPStatus.OK, answer, "application/json")
             case "/qr.svg" | "/wifi.svg":
                 response = self._code(request)
             case path if path == VOICE or path.startswith(f"{VOICE}/"):
@@ -110,15 +110,15 @@ class Endpoints:
         return self._subtitles.answer(request)
 
     def _code(self, request: Request) -> Response:
-        """Return the QR code of the pages, or of the Wi-Fi that whoever prints the poster types.
+        """Return the QR code of the pages, or of the Wi-Fi that is typed in for the poster.
 
-        With a `code`, of the desk, which a device may open with that.
+        With a `code`, it leads to the operator's page, where this code pairs the device.
         """
         path, _, query = request.path.partition("?")
         typed = parse_qs(query)
         if path == "/qr.svg":
             code = typed.get("code", [""])[-1]
-            # Browsers send nothing behind `#`, so no proxy on the way logs the code.
+            # Browsers send nothing after `#`, so no proxy on the way logs the code.
             page = f"operator#code={code}" if _CODE.fullmatch(code) else ""
             return respond(HTTPStatus.OK, qr_svg(self._address() + page), "image/svg+xml")
         name, password = (typed.get(key, [""])[0] for key in ("name", "password"))
@@ -129,7 +129,7 @@ class Endpoints:
 
     def _open_stream(self, request: Request) -> Response:
         try:
-            # Now: once a stream is open its display could not be told any more.
+            # Checked now: once a stream is open, an error cannot be sent to its display.
             self._boards().subscription(request)
         except ProtocolError as problem:
             self._metrics.client_errors.labels(problem.code).inc()

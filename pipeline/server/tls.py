@@ -31,11 +31,11 @@ class Facts:
     since: datetime
     until: datetime
     is_public: bool = True
-    """Whether phones know who has signed it; otherwise they warn."""
+    """Whether phones trust its issuer; otherwise they warn."""
 
     def fits(self, host: str) -> bool:
         """Return whether browsers accept it for this name or address."""
-        # A star stands for one part of a name, never for several.
+        # A star matches one part of a name, never several.
         parent = host.partition(".")[2]
         return host in self.names or (bool(parent) and f"*.{parent}" in self.names)
 
@@ -49,7 +49,7 @@ class Certificate:
         Raises ServerError: `tls-unreadable`, `tls-mismatch`, `tls-unusable`.
         """
         self._cert, self._key = Path(settings.tls_cert), Path(settings.tls_key)
-        # Before the files are read: what changes in between is found at the next look.
+        # Before the files are read: a change in between is found by the next check.
         self._seen = self._stamp()
         self.context = _context(self._cert, self._key)
         self.facts = _facts(self.context, self._cert)
@@ -71,13 +71,13 @@ class Certificate:
 
     @property
     def exposed(self) -> str:
-        """The command that closes a key which other users of the machine can read, or ""."""
-        # Windows has no such rights: every file looks open there, and there is no chmod.
+        """The command that protects a key that other users of the machine can read, or ""."""
+        # Windows has no such permissions: every file looks open there, and there is no chmod.
         is_open = _HAS_MODES and self._key.stat().st_mode & 0o004
         return f"chmod o-r {self._key}" if is_open else ""
 
     def tell(self) -> None:
-        """Log its contents. An expired one stays in use: a page behind a warning beats none."""
+        """Log its contents. An expired one stays in use: a page with a warning beats none."""
         facts = self.facts
         log.info("certificate", names=facts.names, until=facts.until.isoformat())
         if self.exposed:
@@ -95,10 +95,10 @@ class Certificate:
         stamp = self._stamp()
         if stamp == self._seen:
             return False
-        # Also where they cannot be used: the log tells it once a change, not at every look.
+        # Even if they cannot be used: the log reports it once per change, not at every check.
         self._seen = stamp
         try:
-            # First in a context of its own: a half-written pair must not reach the one in use.
+            # First in a separate context: a half-written pair must not reach the one in use.
             self.facts = _facts(_context(self._cert, self._key), self._cert)
             self.context.load_cert_chain(self._cert, self._key, _no_password)
         except (ServerError, OSError) as error:
@@ -118,7 +118,7 @@ def trusting(cert: Path) -> ssl.SSLContext:
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
-    # The host's own certificate is trusted as it is, without the one that signed it.
+    # The host's own certificate is trusted directly, without its issuer.
     context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN | _NO_CHECK_TIME
     context.load_verify_locations(cert)
     return context
@@ -134,7 +134,7 @@ def _stamp(path: Path) -> tuple[int, int, int] | None:
 
 
 def _no_password() -> str:
-    """Return no password: OpenSSL would ask for one at the terminal, where nobody is."""
+    """Return no password: OpenSSL would ask for one at the terminal, which nobody watches."""
     return ""
 
 
@@ -186,12 +186,12 @@ def _facts(served: ssl.SSLContext, cert: Path) -> Facts:
 
 
 def _is_public(served: ssl.SSLContext, peer: Mapping[str, Any]) -> bool:
-    # mkcert makes this machine trust its certificates, and no phone does.
+    # mkcert makes this machine trust its certificates, but phones do not trust them.
     if "mkcert" in str(peer.get("issuer")):
         return False
     anybody = ssl.create_default_context()
     anybody.check_hostname = False
-    # An expired certificate is as public as it was: its dates are `check`'s concern.
+    # An expired certificate is still public: `check` handles its dates.
     anybody.verify_flags |= _NO_CHECK_TIME
     try:
         _handshake(served, anybody)
@@ -201,15 +201,15 @@ def _is_public(served: ssl.SSLContext, peer: Mapping[str, Any]) -> bool:
 
 
 def _handshake(served: ssl.SSLContext, trusted: ssl.SSLContext) -> Mapping[str, Any]:
-    """Shake hands with ourselves in memory, as a browser does; return what it is told of us.
+    """Do a TLS handshake with ourselves in memory; return the certificate that a browser gets.
 
     Raises ssl.SSLError.
     """
-    # `ssl` decodes the certificate of a peer only; what it has for files is private.
+    # `ssl` decodes only a peer's certificate; its function for files is private.
     to_server, to_client = ssl.MemoryBIO(), ssl.MemoryBIO()
     browser = trusted.wrap_bio(to_client, to_server)
     waiting = [browser, served.wrap_bio(to_server, to_client, server_side=True)]
-    # Each side in turn, until neither waits for the other any more.
+    # Each side in turn, until neither waits for the other.
     while waiting:
         waiting = [side for side in waiting if not _shaken(side)]
     return browser.getpeercert() or {}

@@ -29,18 +29,18 @@ _FRAME_BYTES = 64 * 1024  # more than wire.MAX_BYTES, so that most oversized mes
 _USER_TIMEOUT: int | None = getattr(socket, "TCP_USER_TIMEOUT", None)  # Linux only
 _OPEN_S = 10.0  # how long a request may take to arrive
 _CLOSE_S = 2.0  # how long displays may take to say goodbye
-_RENEW_S = 30.0  # between two looks at the certificate's files
+_RENEW_S = 30.0  # between two checks of the certificate's files
 _TELL_S = 60.0  # between two lines in the log while nobody can join
 _EXHAUSTED = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
-# From Sunday to Sunday: a church that goes back to http must not be locked out for a year.
+# Until the next Sunday: a church that returns to http must not be locked out for a year.
 _STRICT = {"Strict-Transport-Security": f"max-age={8 * 24 * 3600}"}
 
 log = structlog.get_logger()
 
-_REQUESTS_OPEN = 500  # connections for pages, beside those of displays
+_REQUESTS_OPEN = 500  # connections for pages, in addition to those of displays
 _KEPT = 64  # further ones for this machine and for operators
 SPARE = 128
-"""Descriptors kept for models, records, the sound device and all else the program opens."""
+"""Descriptors kept for models, records, the sound device and everything else that is opened."""
 
 
 def allow(connections: int) -> int:
@@ -59,14 +59,14 @@ def allow(connections: int) -> int:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     if soft == resource.RLIM_INFINITY:
         return connections
-    # Where the hard limit is hardly more than the reserve, connections get half of it.
+    # If the hard limit is hardly more than the reserve, connections get half of it.
     return min(connections, max(soft - SPARE, soft // 2))
 
 
 def take_limits(limiter: ConnectionLimiter, settings: schema.Server) -> None:
-    """Let in as many connections as the settings say, and this machine can have."""
+    """Set the limits to the connections that the settings allow and this machine can have."""
     most = allow(settings.max_clients + _REQUESTS_OPEN + _KEPT)
-    limiter.kept = min(_KEPT, most // 4)  # where descriptors are few, others need some as well
+    limiter.kept = min(_KEPT, most // 4)  # if descriptors are few, others need some as well
     limiter.most = most - limiter.kept
     limiter.per_address = settings.max_per_address
     if limiter.most < settings.max_clients:
@@ -86,11 +86,11 @@ class Transport:
     ) -> None:
         """`answer` answers a request, or returns None for a socket, which `handler` serves.
 
-        What it returns to be awaited has the seconds of a request that is slow to arrive.
+        The time limit for a request that is slow to arrive also covers what is awaited here.
         """
         self._settings = settings
         self.address = settings.address
-        """That of the settings, to which plain http is led where the port speaks https."""
+        """The address of the settings. If the port speaks https, plain http is led there."""
         self._doors = Doors(limiter)
         self._handler = handler
         self._answer = answer
@@ -109,7 +109,7 @@ class Transport:
             self._doors.answer_plain = self._lead
             options = {"ssl": self._certificate.context, "ssl_handshake_timeout": _OPEN_S}
             self._renew_later()
-        # asyncio tells nobody but this handler of connections that it could not accept.
+        # asyncio reports connections that it could not accept to this handler only.
         asyncio.get_running_loop().set_exception_handler(_Troubles())
         try:
             for each in await listeners(settings.host, settings.port, self._doors):
@@ -119,13 +119,13 @@ class Transport:
 
     async def _serve(self, listener: Listener, options: dict[str, Any]) -> Server:
         quiet = logging.getLogger(f"{__name__}.connections")
-        quiet.setLevel(logging.WARNING)  # it tells of every page request otherwise
+        quiet.setLevel(logging.WARNING)  # otherwise it logs every page request
         return await serve(
             self._handler,
             sock=listener,
             process_request=self._ask,
             server_header=None,
-            compression=None,  # costs more time than the few bytes of a caption do
+            compression=None,  # compressing takes longer than sending the few bytes of a caption
             open_timeout=_OPEN_S,
             close_timeout=_CLOSE_S,
             ping_interval=self._settings.ping_s / 2,
@@ -158,7 +158,7 @@ class Transport:
         return name
 
     async def close(self) -> None:
-        """Say goodbye (1001) to everyone, wait a moment, then cut off whoever is left."""
+        """Say goodbye (1001) to everyone, wait a moment, then cut off the remaining connections."""
         if self._timer:
             self._timer.cancel()
         # asyncio loses a connection that it has accepted just before its server is closed.
@@ -182,16 +182,16 @@ class Transport:
         gone_s = self._settings.ping_s
         headers = SECURITY | (_STRICT if self._certificate else {})
 
-        # A class for each transport: `serve` makes connections, and passes nothing of ours to them.
+        # One class per transport: `serve` creates connections and passes no values of ours.
         class Connection(ServerConnection):
-            """A connection; all its answers, also the library's own, have our headers."""
+            """A connection whose responses, also the library's own, all have our headers."""
 
             def __init__(self, *arguments: Any, **options: Any) -> None:
                 super().__init__(*arguments, **options)
                 send = self.protocol.send_response
 
                 def send_with_headers(response: Response) -> None:
-                    if self.protocol.eof_sent:  # it broke off, or sent nonsense, meanwhile
+                    if self.protocol.eof_sent:  # it closed, or sent invalid data, meanwhile
                         log.debug("gone before its answer", address=address_of(self))
                         return  # the library would write an assertion's traceback into the log
                     if self.request is not None and self.request.method == "HEAD":
@@ -205,21 +205,21 @@ class Transport:
                     else:
                         send(response)
 
-                # The library sends its own refusals by it as well: only here do they get headers.
+                # The library also sends its own refusals this way: only here can they get headers.
                 self.protocol.send_response = send_with_headers  # type: ignore[method-assign]
 
             def _begin_stream(self, head: EventStream) -> None:
-                """Send the head, and be open: the library then serves it as it does a socket."""
+                """Send the head and set the state to open: the library serves it like a socket."""
                 self.protocol.writes.append(head.serialize())
                 self.protocol.state = State.OPEN
                 self.ping_interval = None  # a ping would be a frame
                 if _USER_TIMEOUT is not None:
-                    # In place of pongs: the other machine's TCP confirms each sign of life.
+                    # In place of pongs: the other machine's TCP acknowledges each alive message.
                     peer = self.transport.get_extra_info("socket")
                     peer.setsockopt(socket.IPPROTO_TCP, _USER_TIMEOUT, int(gone_s * 1000))
 
             def data_received(self, data: bytes) -> None:
-                if not isinstance(self.response, EventStream):  # there, nothing is expected
+                if not isinstance(self.response, EventStream):  # a stream expects no data
                     super().data_received(data)
 
             async def close(self, code: CloseCode | int = 1000, reason: str = "") -> None:
@@ -243,7 +243,7 @@ class Transport:
         self._timer = asyncio.get_running_loop().call_later(_RENEW_S, self._renew)
 
     def _renew(self) -> None:
-        # First, so that an error of the files does not end the looks at them.
+        # First, so that an error in the files does not end these checks.
         self._renew_later()
         if self._certificate:
             self._certificate.renew()
@@ -256,7 +256,7 @@ def address_of(connection: ServerConnection) -> str:
 
 
 class _Troubles:
-    """The event loop's handler of exceptions that nobody caught."""
+    """The event loop's handler of uncaught exceptions."""
 
     def __init__(self) -> None:
         self._told_s = float("-inf")

@@ -1,8 +1,8 @@
-"""Volunteers who may command from devices of their own: paired once by a code, kept by name.
+"""Volunteers who may send commands from their own devices: paired once by a code, kept by name.
 
-Each device gets a token of 128 random bits; on disk there is only its SHA-256, with the name. A
+Each device gets a token of 128 random bits; on disk there is only its SHA-256 and the name. A
 random token cannot be guessed from its hash, so a slow hash would protect nothing. The file is read
-again when it has changed: `stark-translate desk --revoke` works beside a running daemon.
+again when it has changed: `stark-translate desk --revoke` works while a daemon runs.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ from pipeline.server.access import client_network
 
 FILE = "volunteers.json"
 MOST = 100
-"""Devices kept; with more, the oldest has to be paired anew."""
+"""Devices kept; with more, the oldest must be paired again."""
 
 CODE_S = 600.0
-"""How long a pairing code holds."""
+"""How long a pairing code is valid."""
 GUESSES = 5
-"""Wrong codes from an address, after which those that were shown hold no more there."""
+"""Wrong codes from an address, after which the codes shown so far are invalid there."""
 GUESSES_IN_ALL = 50
-"""Wrong codes from anywhere, after which those that were shown hold nowhere any more."""
-_CODES = 4  # that hold at the same time
+"""Wrong codes from all addresses, after which the codes shown so far are invalid everywhere."""
+_CODES = 4  # valid at the same time
 _DIGITS = 6
 _LOCK_S = 2.0
 
@@ -47,9 +47,9 @@ class Device:
     """A device that was paired."""
 
     name: str
-    """The volunteer's, as typed at the pairing."""
+    """The volunteer's name, as typed at the pairing."""
     sha256: str
-    """Of the device's token."""
+    """Hash of the device's token."""
     paired_utc: str
 
 
@@ -60,7 +60,7 @@ class Volunteers:
     """The paired devices of a folder of sessions."""
 
     def __init__(self, directory: Path | None) -> None:
-        """Take the folder; nothing is read before `refresh`. Without one nothing is kept."""
+        """Set the folder; nothing is read before `refresh`. Without a folder, nothing is kept."""
         self._file = directory / FILE if directory else None
         self._stamp: tuple[int, int] | None = None
         self._devices: tuple[Device, ...] = ()
@@ -85,7 +85,7 @@ class Volunteers:
         return token
 
     def revoke(self, name: str) -> int:
-        """Let no device of this volunteer in any more; return how many there were.
+        """Remove all devices of this volunteer; return how many there were.
 
         Upper and lower case count as the same. Raises SessionError.
         """
@@ -98,9 +98,9 @@ class Volunteers:
         return count
 
     def name_of(self, token: str) -> str:
-        """Return whose device has this token, "" if none has."""
+        """Return the volunteer whose device has this token, "" if there is none."""
         digest = _digest(token)
-        # All are compared, each in constant time: the delay tells nothing.
+        # All tokens are compared, each in constant time, so that the delay reveals nothing.
         found = [each.name for each in self._devices if hmac.compare_digest(each.sha256, digest)]
         return found[0] if found else ""
 
@@ -109,7 +109,7 @@ class Volunteers:
         if self._file is None or (stamp := _stamp_of(self._file)) == self._stamp:
             return False
         try:
-            # Read after its stamp: what changes in between is found at the next look.
+            # Read after its stamp: a change in between is found by the next check.
             data = self._file.read_bytes() if stamp else b"[]"
             self._devices = parse_json(_DEVICES, data)
         except (OSError, ProtocolError) as error:
@@ -125,7 +125,7 @@ class Volunteers:
             yield
             return
         try:
-            # A file of its own: the list itself is replaced by each change.
+            # A separate lock file, because each change replaces the list itself.
             handle = os.open(self._file.with_suffix(".lock"), os.O_WRONLY | os.O_CREAT, 0o600)
             with os.fdopen(handle, "w") as lock:
                 # This may be the event loop's thread: captions wait as long as this does.
@@ -151,7 +151,7 @@ class Volunteers:
                 like=self._file.stat(),
             )
         except OSError as error:
-            # A device that is not on disk would be let in until the next start, and then no more.
+            # A device that is not on disk would be let in only until the next start.
             self._devices = before
             raise _unusable(self._file, error.strerror or str(error)) from None
         self._stamp = _stamp_of(self._file)
@@ -171,7 +171,7 @@ class PairingCodes:
         self._codes: dict[str, _Shown] = {}
 
     def issue(self, now_s: float) -> str:
-        """Return a new code; the oldest of too many holds no more."""
+        """Return a new code; if there are too many, the oldest becomes invalid."""
         self._expire(now_s)
         code = f"{secrets.randbelow(10**_DIGITS):0{_DIGITS}}"
         # The same digits may come twice by chance: they count as the newest then.
@@ -182,7 +182,7 @@ class PairingCodes:
         return code
 
     def take(self, given: str, address: str, now_s: float) -> bool:
-        """Return whether a code holds for this address; it is used up then.
+        """Return whether a code is valid for this address; a valid code is used up.
 
         Digits of any script are taken.
         """
@@ -194,8 +194,8 @@ class PairingCodes:
             if is_right and shown.wrong[network] < GUESSES:
                 del self._codes[code]
                 return True
-        # A code has a million values: without an end to guessing, a device could try them all. By
-        # address first, so that one device that guesses does not keep all others from being paired.
+        # A code has a million values: without a limit, a device could try them all. The limit by
+        # address comes first, so that a device that guesses does not block the pairing of others.
         for shown in self._codes.values():
             shown.wrong[network] += 1
         return False

@@ -32,7 +32,7 @@ _WAITING = 1_000
 
 
 class _Subtitles:
-    """One file. `waiting` are cues to append, `stale` asks for rewriting it as a whole."""
+    """One transcript file. `waiting` holds cues to append; `stale` requests a full rewrite."""
 
     def __init__(
         self,
@@ -67,7 +67,7 @@ class _Subtitles:
         while self.waiting:
             self.file.append(self._one(self._cues + 1, self.waiting[0]).encode())
             self._cues += 1
-            del self.waiting[0]  # only now: what could not be written is tried again
+            del self.waiting[0]  # only now, so that a failed write is tried again
 
 
 class Transcripts:
@@ -76,9 +76,9 @@ class Transcripts:
     def __init__(
         self, folder: Path, langs: Mapping[Side, str], journal: str = JOURNAL, *, keep: bool = False
     ) -> None:
-        """Make those of `langs`, which hold the captions of a journal. Raises OSError.
+        """Create the files of `langs` for the captions of a journal. Raises OSError.
 
-        With `keep` they stay as they are until `restore`.
+        With `keep`, existing files stay unchanged until `restore`.
         """
         self._folder = folder
         self._journal = journal
@@ -98,8 +98,8 @@ class Transcripts:
         }
 
     def restore(self, newest_id: int) -> None:
-        """Go on with a journal whose highest id is this one: `flush` makes the files of it."""
-        # Not here: on a full disk that would fail once for good, and `flush` is tried again.
+        """Continue a journal whose highest id is this one: `flush` makes the files from it."""
+        # Not here: on a full disk this would fail once for good, but `flush` is tried again.
         self._newest_id = newest_id
         self.remake()
 
@@ -109,24 +109,24 @@ class Transcripts:
             return
         self._held[caption_id] = None
         if caption_id <= self._newest_id:
-            # An operator's text of it may be there, which has been taken back since.
+            # The files may have an operator's text of it that was undone since.
             for subtitles in (each for files in self._files.values() for each in files):
                 subtitles.stale = True
 
     def settle(self, caption_id: int | None = None) -> None:
-        """Write a caption that was held as it is now; without an id all."""
-        # A list: the loop takes out of the dictionary what it goes through.
+        """Write the newest version of a held caption; without an id, of all held captions."""
+        # A list, because the loop removes entries from the dictionary.
         keys = list(self._held) if caption_id is None else [caption_id]
         for key in keys:
             if message := self._held.pop(key, None):
                 self.add(message)
 
     def add(self, message: CaptionMessage) -> None:
-        """Take a final caption in. A version of an earlier one makes the files anew."""
+        """Add a final caption. A new version of an earlier one causes a rewrite of the files."""
         if message.id in self._held:
             self._held[message.id] = message
             return
-        # Ids grow as utterances end; a caption with a lower one is a change to what is written.
+        # Ids increase as utterances end: a lower id is a new version of a written caption.
         latest = message.id > self._newest_id
         self._newest_id = max(self._newest_id, message.id)
         self._newest_seq = max(self._newest_seq, message.seq)
@@ -138,15 +138,15 @@ class Transcripts:
                 self._last[side] = cue
                 for subtitles in files:
                     subtitles.add(cue)
-                    # A typed cue before it is to end where this one begins: it is written already.
+                    # A typed cue before it must end where it begins, but is already written.
                     subtitles.stale |= last is not None and message.start_s < last.end_s
 
     def remake(self) -> None:
-        """Make the files anew from the journal as it is, whatever was taken in before."""
-        # What was held is in the journal, and so in the new files: its next version is a change.
+        """Rebuild the files from the current journal, whatever was added before."""
+        # Held captions are in the journal, so in the new files: their next version is a change.
         self._newest_id = max(self._newest_id, *self._held, -1)
         self._held.clear()
-        # The journal may have lost the newest of all: waiting for that one would have no end.
+        # The journal may have lost the newest message: waiting for it would never end.
         self._newest_seq = -1
         for files in self._files.values():
             for subtitles in files:
@@ -190,7 +190,7 @@ class Transcripts:
             raise OSError(errno.EIO, "the journal is not written yet")
         messages = [message for message in messages if message.id not in self._held]
         made = {side: cues(messages, side) for side in self._files}
-        # What comes next is placed behind the last cue of the files that are made of this.
+        # The next cue follows the last cue of the rebuilt files.
         self._last = {side: every[-1] if every else None for side, every in made.items()}
         return made
 
@@ -201,13 +201,13 @@ class CaptionFiles:
     def __init__(
         self, folder: Path, journal: str, langs: Mapping[Side, str], *, keep: bool
     ) -> None:
-        """Make them, or with `keep` go on with the journal. Raises OSError.
+        """Create the files, or with `keep` continue the journal. Raises OSError.
 
         `journal` is its name; `langs` are the languages of the transcripts.
         """
-        # Each line is forced to the disk: what people have read is not lost by a power cut.
+        # Each line is synced to disk: a power cut must not lose what people have read.
         self.journal = LineFile(folder / journal, sync=True, keep=keep)
-        # One lock for the folder is enough: who has the first journal has the session.
+        # One lock for the folder is enough: whoever locks the first journal owns the session.
         if journal == JOURNAL:
             self.journal.lock()
         self.transcripts = Transcripts(folder, langs, journal, keep=keep)
@@ -221,12 +221,12 @@ class CaptionFiles:
         self.transcripts.add(message)
 
     def restore(self, messages: Iterable[CaptionMessage]) -> None:
-        """Have the transcripts made of the journal, which holds these captions already."""
+        """Rebuild the transcripts from the journal, which already has these captions."""
         self.transcripts.restore(max((message.id for message in messages), default=-1))
 
     def flush(self) -> None:
-        """Write what waits, the transcripts after the journal. Raises OSError."""
-        # Both in any case: what a transcript only appends needs no journal.
+        """Write everything pending, the transcripts after the journal. Raises OSError."""
+        # Both in any case: a transcript that only appends does not need the journal.
         do_all((self.journal.flush, self.transcripts.flush))
 
     def close(self) -> None:
@@ -239,14 +239,14 @@ class CaptionsByLanguage:
     """The caption files of a session, by target language."""
 
     def __init__(self, folder: Path, source: str, targets: Sequence[str], *, keep: bool) -> None:
-        """Make them. Raises OSError.
+        """Create the files. Raises OSError.
 
-        What was said is in the files of the first target, `captions.jsonl` and its transcripts.
-        Where several languages are spoken, each has captions: then those are its transcripts.
+        The source text is in the files of the first target: `captions.jsonl` and its transcripts.
+        If several languages are spoken, each has captions, and these are its transcripts.
         """
         self.first = targets[0]
         sides: dict[Side, str] = {"source": source, "target": self.first}
-        # Else two files would have one name.
+        # Otherwise two files would have the same name.
         if source in targets:
             del sides["source"]
         self.files = {self.first: CaptionFiles(folder, JOURNAL, sides, keep=keep)}
@@ -263,11 +263,11 @@ class CaptionsByLanguage:
 
     @property
     def lost(self) -> int:
-        """Captions given up so far."""
+        """Captions dropped so far."""
         return sum(journal.lost for journal in self.journals)
 
     def restore(self, journals: Mapping[str, Iterable[CaptionMessage]]) -> None:
-        """Have the transcripts made of the journals, which hold these captions already."""
+        """Rebuild the transcripts from the journals, which already have these captions."""
         for lang, files in self.files.items():
             files.restore(journals.get(lang, ()))
 
@@ -281,17 +281,17 @@ class CaptionsByLanguage:
                 self.settle_all(record.id)
 
     def settle_all(self, caption_id: int | None = None) -> None:
-        """Write the transcripts of a caption that was held; without an id of all."""
+        """Write a held caption to the transcripts; without an id, all held captions."""
         for files in self.files.values():
             files.transcripts.settle(caption_id)
 
     def remake(self) -> None:
-        """Make all transcripts anew."""
+        """Rebuild all transcripts."""
         for files in self.files.values():
             files.transcripts.remake()
 
     def flush(self) -> None:
-        """Write what waits, of each language; then raise the first OSError."""
+        """Write everything pending of each language; then raise the first OSError."""
         # One full or broken file must not keep the other languages from the disk.
         do_all(files.flush for files in self.files.values())
 

@@ -1,7 +1,7 @@
-"""The services that are over, to read and to download: which there are, their texts, their files.
+"""Past services to read and to download: their list, their texts, their files.
 
-Listing reads only the end of each file: a church of many years has hundreds of sessions, and the
-list is asked for while a service runs.
+Listing reads only the end of each file, because a church may have hundreds of sessions and the list
+is requested while a service runs.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from pipeline.session.reader import (
 )
 
 DASHBOARD = "dashboard.html"
-"""What `stark-translate dashboard` makes, beside the sessions."""
-_TAIL_BYTES = 16 * 1024  # the last captions; the last records, of which each names the mode
+"""The file that `stark-translate dashboard` writes next to the sessions."""
+_TAIL_BYTES = 16 * 1024  # the last captions, or the last records, each of which has the mode
 _MORE = 16
 _UNSAFE = re.compile(r"[^A-Za-z0-9.+_-]+")
 
@@ -41,13 +41,13 @@ T = TypeVar("T")
 
 
 class PastServices:
-    """The services in a folder of sessions, but for the one that runs."""
+    """The services in a folder of sessions, without the running one."""
 
     def __init__(self, directory: Path, *, running: str = "") -> None:
         """`running` is the name of the session that is not over yet."""
         self._directory = directory
         self._running = running
-        # Without a lock: `PastRoutes` asks from one thread of its own.
+        # Needs no lock: `PastRoutes` calls it from one thread only.
         self._known: dict[str, tuple[tuple[int, int], PastService | None]] = {}
 
     def listed(self) -> list[PastService]:
@@ -56,7 +56,7 @@ class PastServices:
         return [service for service in found if service]
 
     def mode_of(self, name: str) -> Mode:
-        """Return how a service was run. Raises SessionError (session-missing)."""
+        """Return the mode of a service. Raises SessionError (session-missing)."""
         return _mode(self._folder(name))
 
     def read(self, name: str) -> ReadService:
@@ -96,8 +96,7 @@ class PastServices:
         if form == DOCX:
             content = export_docx(messages, which, title_of(folder.name))
         else:
-            # A lone half of a surrogate pair, which JSON can hold, must not cost the whole
-            # download.
+            # A lone surrogate, which JSON can hold, must not make the whole download fail.
             content = export(messages, form, which).encode(errors="replace")
         langs = languages(captions)
         spoken = "-".join(langs.values()) if which == "both" else langs[which]
@@ -105,9 +104,9 @@ class PastServices:
         return Download(_UNSAFE.sub("_", named), content)
 
     def dashboard(self) -> bytes:
-        """Return the page of all services as it was made last.
+        """Return the page of all services as it was last made.
 
-        Made anew it would cost the services that run too much. Raises SessionError
+        Making it now would take too much time from a running service. Raises SessionError
         (dashboard-missing).
         """
         try:
@@ -120,7 +119,7 @@ class PastServices:
             ) from None
 
     def _described(self, folder: Path) -> PastService | None:
-        """Return what the list says of a session, read anew only if its journal has changed."""
+        """Return a session's entry in the list, read again only if its journal has changed."""
         try:
             found = (folder / JOURNAL).stat()
         except OSError:  # just removed
@@ -128,18 +127,17 @@ class PastServices:
         stamp = found.st_mtime_ns, found.st_size
         known = self._known.get(folder.name)
         if known is None or known[0] != stamp:
-            # By time and size: what is off the record, or edited, changes both, and no file is read
-            # in vain.
+            # By time and size: a purge or an edit changes both, and no file is read in vain.
             known = self._known[folder.name] = stamp, _described(folder)
         return known[1]
 
     def _folders(self) -> list[Path]:
-        # Nor one in whose files words may be that were said off the record.
+        # Sessions whose files may still hold text that is off the record are left out.
         found = [each for each in sessions(self._directory) if each.name != self._running]
         return [each for each in found if not (each / MARK).exists()]
 
     def _folder(self, name: str) -> Path:
-        # Compared with what is there and never joined to a path: no name can leave the folder.
+        # Compared with existing names and never joined to a path: no name can leave the folder.
         for folder in self._folders():
             if folder.name == name:
                 return folder
@@ -148,13 +146,13 @@ class PastServices:
 
 
 def title_of(name: str) -> str:
-    """Return the day of a session by the church's clock, as a title; its name if that says none."""
+    """Return the local date of a session as a title, or its name if that has no date."""
     began = started(name)
     return f"{began:%d %B %Y}".lstrip("0") if began else name
 
 
 def _described(folder: Path) -> PastService | None:
-    """Return what the list says of a session, None if nothing was said in it."""
+    """Return a session's entry in the list, None if nothing was said in it."""
     captions = list(_tail(folder / JOURNAL, parse_caption))
     if not captions:
         return None
@@ -163,9 +161,9 @@ def _described(folder: Path) -> PastService | None:
     return PastService(
         name=folder.name,
         began=began.isoformat() if began else "",
-        # Not of the last line: an edit writes an early caption again, at the end.
+        # Not the end of the last line: an edit writes an early caption again, at the end.
         length_s=round(max(caption.end_s for caption in captions), 1),
-        # Where several languages are spoken the last one may be that of the captions.
+        # If several languages are spoken, the last one may be the language of the captions.
         source=next((s for s, t in langs if s != t), captions[0].source.lang),
         target=captions[0].target.lang,
         mode=_mode(folder),
@@ -173,16 +171,16 @@ def _described(folder: Path) -> PastService | None:
 
 
 def _mode(folder: Path) -> Mode:
-    """Return the mode that its last records name; that of a rehearsal where none does."""
+    """Return the mode in the session's last records, "dry-run" if they have none."""
     for record in _tail(folder / RECORDS, _with_mode):
         return record.mode
-    # Nobody is shown what may have been a rehearsal because its records are damaged.
+    # Without readable records it may have been a rehearsal, which nobody is shown.
     return "dry-run"
 
 
 def _with_mode(line: bytes) -> UtteranceRecord | HealthRecord:
-    # Any other record counts as damaged, so that `_tail` reads on: the summary at the end may be
-    # as long as what it reads first, and names no mode.
+    # Any other record counts as damaged, so that `_tail` reads on: the summary at the end has no
+    # mode, and may be as long as the first block that is read.
     record = parse_record(line)
     if isinstance(record, UtteranceRecord | HealthRecord):
         return record
@@ -190,9 +188,9 @@ def _with_mode(line: bytes) -> UtteranceRecord | HealthRecord:
 
 
 def _tail(file: Path, parse: Callable[[bytes], T]) -> Iterator[T]:
-    """Yield what the last lines of a file hold, the last first; nothing if it cannot be read.
+    """Yield the last lines of a file, parsed, the last first; nothing if it cannot be read.
 
-    A damaged last line may be longer than what is read of others: then more is read.
+    A damaged last line may be longer than the block that is read: then a larger one is read.
     """
     size, taken, is_found = 1, 0, False
     try:
@@ -202,9 +200,9 @@ def _tail(file: Path, parse: Callable[[bytes], T]) -> Iterator[T]:
             with file.open("rb") as opened:
                 opened.seek(max(0, size - taken))
                 lines = opened.read(taken).split(b"\n")
-            # The first line was cut in two by the reading.
+            # The first line of the block is incomplete.
             for line in reversed(lines[1:] if size > taken else lines):
-                with suppress(ProtocolError):  # `read` tells of a damaged line, with its number
+                with suppress(ProtocolError):  # `read` reports a damaged line, with its number
                     parsed = parse(line)
                     is_found = True
                     yield parsed

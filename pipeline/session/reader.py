@@ -1,8 +1,8 @@
 """Find past sessions and read their files.
 
-Records are read as the types that they were written as. A field that a later version adds to one
-of these types has a default, so that older sessions can still be read. A line that cannot be read,
-of a disk that fails for example, is left out: it must not cost the rest of its session.
+Each record is read as the type that it was written as. A field that a later version adds has a
+default, so that older sessions stay readable. A line that cannot be read, for example from a
+failing disk, is left out: it must not make the rest of the session unreadable.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ log = structlog.get_logger()
 JOURNAL = "captions.jsonl"
 RECORDS = "diagnostics.jsonl"
 STAMP = "%Y-%m-%dT%H-%M-%S"
-"""How a session's folder is named: its start by the church's clock, its offset from UTC such as
--0600 unless that is 0, and perhaps a number.
+"""Format of a session folder's name: the local start time, its offset from UTC such as -0600
+unless that is 0, and perhaps a number.
 """
 # Four digits are an offset; the number of a second folder has fewer.
 _NAMED = re.compile(r"(\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d)([+-]\d{4})?(?=-\d+$|$)")
@@ -83,7 +83,7 @@ class Session:
     @cached_property
     def langs(self) -> dict[Side, str]:
         """The language of each side."""
-        # Where nothing was said no caption tells.
+        # A session without captions does not say its languages.
         default: dict[Side, str] = {"source": "en", "target": "es"}
         return default | languages(self.captions)
 
@@ -130,40 +130,40 @@ class Session:
 
     @property
     def dropped(self) -> Mapping[str, int]:
-        """Counts of what was lost or given up, by kind; {} without a health record."""
+        """Counts of dropped items by kind; {} without a health record."""
         return asdict(self.health[-1].dropped) if self.health else {}
 
 
 def find_session(name: str, directory: Path) -> Path:
-    """Return the folder of a session: a path, a name in `directory`, the "last" one, or a day's.
+    """Return the folder of a session, given as a path, a name in `directory`, "last", or a day.
 
     A day is "2026-11-22", "22.11.2026", "11/22/2026", "today", "yesterday", "sunday" or "last
-    sunday". The last is the newest that has captions: a start that failed leaves a session too.
-    Raises SessionError (session-missing, session-ambiguous) whose fix lists those that there are.
+    sunday". "last" is the newest one with captions: a start that failed leaves a session too.
+    Raises SessionError (session-missing, session-ambiguous) whose fix lists existing sessions.
     """
-    there = sessions(directory)
-    if name == "last" and there:
-        spoken = [folder for folder in there if (folder / JOURNAL).stat().st_size]
-        return (spoken or there)[-1]
-    # A name in the folder of sessions is likelier meant than a path of the same name.
+    existing = sessions(directory)
+    if name == "last" and existing:
+        spoken = [folder for folder in existing if (folder / JOURNAL).stat().st_size]
+        return (spoken or existing)[-1]
+    # A name in the folder of sessions comes before a path of the same name.
     for folder in (directory / name, Path(os.path.expanduser(name))):  # noqa: PTH111 - never raises
         if name and (folder / JOURNAL).is_file():
             return folder
-    if found := of_day(name, there, date.today()):  # noqa: DTZ011 - the church's own day
+    if found := of_day(name, existing, date.today()):  # noqa: DTZ011 - the church's own day
         spoken = [folder for folder in found if (folder / JOURNAL).stat().st_size]
         if len(spoken) <= 1:
             return (spoken or found)[-1]
         names = ", ".join(folder.name for folder in spoken)
         message = f"There are {len(spoken)} sessions of {name!r} in {directory}."
         raise SessionError("session-ambiguous", message, f"Name one of them: {names}.")
-    if not there:
+    if not existing:
         fix = "No session is kept there; --sessions or session.directory names another folder."
-    # No session's name ends like this: `export sunday.srt` means the file that is to be written.
+    # No session's name ends in letters: in `export sunday.srt` it is the output file.
     elif Path(name).suffix[1:].isalpha():
         fix = f"If that is the file to write: --out {name}."
     else:
-        names = ", ".join(folder.name for folder in there[-_LISTED:])
-        fix = f"The newest are: {names}." if len(there) > _LISTED else f"There are: {names}."
+        names = ", ".join(folder.name for folder in existing[-_LISTED:])
+        fix = f"The newest are: {names}." if len(existing) > _LISTED else f"There are: {names}."
     raise SessionError("session-missing", f"There is no session {name!r} in {directory}.", fix)
 
 
@@ -174,20 +174,20 @@ def sessions(directory: Path) -> list[Path]:
     except OSError:
         return []
     first = datetime.min.replace(tzinfo=UTC)
-    # By time and not by name: when clocks go back, the names do, too.
+    # By time and not by name: when clocks go back, the names do as well.
     return sorted(folders, key=lambda folder: (started(folder.name) or first, folder.name))
 
 
 def session_name(started_utc: datetime) -> str:
-    """Return the name of a session that was started then, by the clock where the machine stands."""
+    """Return the name of a session that starts at this time, by the machine's local clock."""
     here = started_utc.astimezone()
     return here.strftime(STAMP if not here.utcoffset() else f"{STAMP}%z")
 
 
 def started(name: str) -> datetime | None:
-    """Return when the session of this name was started, by its own clock, with its offset.
+    """Return the local start time, with its offset, of the session of this name.
 
-    None if the name does not say.
+    None if the name has no valid time.
     """
     stamp = _NAMED.match(name)
     if stamp is None:
@@ -199,23 +199,23 @@ def started(name: str) -> datetime | None:
 
 
 def of_day(words: str, folders: Iterable[Path], today: date) -> list[Path]:
-    """Return the sessions of a day, by their own clocks; none if the words name no day.
+    """Return the sessions of a day, by their local dates; none if the words name no day.
 
-    Of a weekday those of the last one on which there was a session with captions, of a month
-    those of the last year in which there was one. "last week" begins on Monday.
+    A weekday means the latest one that has a session with captions. A month means that of the
+    latest year that has a session in it. "last week" begins on Monday.
     """
     asked = words.strip().lower().removeprefix("last ")
     days: dict[date, list[Path]] = {}
     for folder in folders:
         if began := started(folder.name):
             days.setdefault(began.date(), []).append(folder)
-    # A day with empty sessions only, of starts that failed, is not the Sunday that is meant.
+    # A day with only empty sessions, from failed starts, is not the Sunday that is meant.
     if asked in _WEEKDAYS:
         matching = [
             day
-            for day, of in days.items()
+            for day, group in days.items()
             if day.weekday() == _WEEKDAYS.index(asked)
-            and any((folder / JOURNAL).stat().st_size for folder in of)
+            and any((folder / JOURNAL).stat().st_size for folder in group)
         ]
         return days[max(matching)] if matching else []
     named = {"today": [today], "yesterday": [today - timedelta(days=1)]}
@@ -236,19 +236,19 @@ def _dates(words: str) -> list[date]:
 
 
 def start_utc(name: str) -> datetime | None:
-    """Return when the session of this name was started, in UTC; None if the name does not say."""
+    """Return when the session of this name was started, in UTC; None if the name has no time."""
     began = started(name)
     return began.astimezone(UTC) if began else None
 
 
 def journal_name(lang: str = "") -> str:
-    """Return the name of the journal of an extra target; without one, of the first target's."""
+    """Return the name of the journal of an extra target, or without `lang` of the first target."""
     return f"captions.{lang}.jsonl" if lang else JOURNAL
 
 
 def extra_targets(folder: Path) -> list[str]:
-    """Return the target languages beside the first that a session has captions in."""
-    # No language has a dot in it: `captions.fr.old.jsonl` is a copy that somebody has made.
+    """Return the target languages, without the first one, in which a session has captions."""
+    # No language code has a dot: `captions.fr.old.jsonl` is somebody's copy.
     names = (path.name.split(".") for path in folder.glob("captions.*.jsonl"))
     return sorted(name[1] for name in names if len(name) == len(("captions", "fr", "jsonl")))
 
@@ -262,9 +262,9 @@ def read_journal(folder: Path, lang: str = "") -> list[CaptionMessage]:
 
 
 def read_records(folder: Path) -> list[Record]:
-    """Return the records of diagnostics.jsonl but for its summary. Raises SessionError.
+    """Return the records of diagnostics.jsonl without its summary. Raises SessionError.
 
-    Those of a type or of an event that this version does not know are left out.
+    Records of a type or event that this version does not know are left out.
     """
     every = read_session_lines(folder / RECORDS, parse_record)
     return [record for record in every if not (record is None or record.type == "summary")]
@@ -297,7 +297,7 @@ def read_lines(path: Path, parse: Callable[[bytes], T]) -> list[T]:
 def read_session_lines(path: Path, parse: Callable[[bytes], T]) -> list[T]:
     """Return the parsed lines of a session's file; damaged ones are left out and logged once.
 
-    `left_out` tells which they are. Raises SessionError for a file of which nothing can be read.
+    `left_out` lists them. Raises SessionError if nothing in the file can be read.
     """
     parsed, damaged = _parse_lines(path, parse)
     if damaged and not parsed:
@@ -331,10 +331,10 @@ def _listed(lines: Sequence[int]) -> str:
 def _parse_lines(
     path: Path, parse: Callable[[bytes], T]
 ) -> tuple[list[T], dict[int, ProtocolError]]:
-    """Return what the lines of a file say, and what is wrong with others by their numbers."""
+    """Return the parsed lines of a file, and the errors of damaged lines by line number."""
     with reading(path, SessionError, "session-unreadable"):
         lines = path.read_bytes().split(b"\n")
-    # Counted before empty lines are left out: who mends a file looks for the line by its number.
+    # Numbered before empty lines are dropped: people find a line by its number in the file.
     numbered = [(number, line) for number, line in enumerate(lines, 1) if line.strip()]
     parsed: list[T] = []
     damaged: dict[int, ProtocolError] = {}
@@ -342,7 +342,7 @@ def _parse_lines(
         try:
             parsed.append(parse(line))
         except ProtocolError as error:
-            if number != numbered[-1][0]:  # else the daemon was killed while it wrote this line
+            if number != numbered[-1][0]:  # otherwise the daemon was killed while writing this line
                 damaged[number] = error
     return parsed, damaged
 

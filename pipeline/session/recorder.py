@@ -1,7 +1,7 @@
-"""Keeps the record of a session: who spoke what, what was shown, how long it took, what went wrong.
+"""Keeps the record of a session: what was said and shown, how long it took, what went wrong.
 
-A thread of its own writes the files, so that a slow disk delays no caption. Nobody ever waits for
-it: what finds its queue full is dropped and counted, and the count is written later.
+A separate thread writes the files, so that a slow disk delays no caption. Callers never wait for
+it: if its queue is full, an item is dropped and counted, and the count is written later.
 """
 
 from __future__ import annotations
@@ -54,12 +54,12 @@ T = TypeVar("T")
 def make_folder(directory: Path, started_utc: datetime) -> Path:
     """Create and return `directory/<start time>`, with a number appended if that exists.
 
-    The time is that of the church, where the machine stands, with its offset unless that is 0.
+    The time is the machine's local time, with its UTC offset unless that is 0.
     Raises SessionError (session-unwritable).
     """
     stamp = session_name(started_utc)
     folder = directory / stamp
-    # mkdir decides, not a look before it: another program may be at the same second.
+    # mkdir decides, not a check before it: another program may start in the same second.
     for number in count(2):
         try:
             folder.mkdir(parents=True)
@@ -83,7 +83,7 @@ def unwritable(path: Path, error: OSError) -> SessionError:
 
 @contextmanager
 def writing_to(path: Path) -> Iterator[None]:
-    """Turn an OSError of the block into that error."""
+    """Turn an OSError in the block into the error of `unwritable`."""
     try:
         yield
     except OSError as error:
@@ -94,21 +94,21 @@ log = structlog.get_logger()
 
 _QUEUE = 1000
 _SLOW_S = 5.0
-"""A disk that takes so long for one record is worth a word to the operator."""
-_SOUNDS = 50  # entries that may wait before sound is given up: a minute of it is 4 MB
+"""The operator is told if the disk takes longer than this for one record."""
+_SOUNDS = 50  # queue length at which sound is dropped: a minute of it is 4 MB
 
 
 _Work: TypeAlias = Callable[[], object]
-"""What the thread is to do: records are made into lines where they are made."""
+"""A task of the thread. Records are encoded before they enter the queue."""
 
 
 class SessionRecorder:
-    """The folder of one session. Any thread may use it. Only `close` and `await_mark` wait.
+    """The folder of one session. Any thread may use it. Only `close` and `await_mark` block.
 
-    `diagnostics.jsonl` gets utterance, health and event records, `captions.jsonl` every final
-    caption and every later edit (pipeline.session.caption_files), `transcript.<lang>.srt|vtt|txt`
-    the text as it stands; at the end four files of pairs (pipeline.session.training_pairs) what may
-    make the models better, and `summary.json` says what it all came to.
+    `diagnostics.jsonl` gets utterance, health and event records. `captions.jsonl` gets every final
+    caption and every later edit (pipeline.session.caption_files). `transcript.<lang>.srt|vtt|txt`
+    hold the current text. At the end, four files of pairs (pipeline.session.training_pairs) hold
+    data that may improve the models, and `summary.json` holds the totals.
     """
 
     def __init__(
@@ -124,29 +124,29 @@ class SessionRecorder:
     ) -> None:
         """Make `directory/<start time>` and its files. Raises SessionError (session-unwritable).
 
-        `source` and `targets` are languages. `on_fault` is called from the writing thread, once
-        each time that writing stops working. With `earlier`, the files of that session go on.
-        `keeping` says which older sessions in `directory` are removed (`keep_days`, `keep_mb`), and
-        whether sound is kept (`keep_audio`).
+        `source` and `targets` are languages. The writing thread calls `on_fault` each time that
+        writing starts to fail. With `earlier`, the files of that session are continued. `keeping`
+        says which older sessions in `directory` are removed (`keep_days`, `keep_mb`), and whether
+        sound is kept (`keep_audio`).
         """
         keep = earlier is not None
         self.folder = (
             earlier.folder if earlier else make_folder(directory, started_utc or datetime.now(UTC))
         )
-        if earlier:  # what goes off the record goes from languages of before as well
+        if earlier:  # a purge must also reach the languages of the earlier run
             targets = list(dict.fromkeys((*targets, *sorted(earlier.extra_journals))))
         with writing_to(self.folder):
-            # Not forced to the disk line by line, as a journal is: nobody in the hall reads it.
+            # Not synced to disk line by line, unlike a journal: nobody in the hall reads it.
             self._diagnostics = LineFile(self.folder / "diagnostics.jsonl", keep=keep)
             self._captions = CaptionsByLanguage(self.folder, source, targets, keep=keep)
         self._purges = Purges(
             self.folder,
-            # The records first: they have the times of all that was said of a caption.
+            # The records first: they have the times of everything that was said in a caption.
             (self._diagnostics, *self._captions.journals),
         )
         self._summary = WholeFile(self.folder / "summary.json")
         self._pairs = {name: WholeFile(self.folder / name) for name in NAMES}
-        # Written in this order: what people have read comes before what tells of it.
+        # Written in this order: captions that people have read come before records about them.
         self._files: tuple[CaptionsByLanguage | LineFile | WholeFile, ...] = (
             *(self._captions, self._diagnostics, self._summary),
             *self._pairs.values(),
@@ -167,7 +167,7 @@ class SessionRecorder:
 
     @property
     def dropped(self) -> int:
-        """Records and captions given up so far: the queue or the disk was full for too long."""
+        """Records and captions dropped so far, because the queue or disk was full for too long."""
         return self._full + self._diagnostics.lost + self._captions.lost
 
     @property
@@ -175,7 +175,7 @@ class SessionRecorder:
         """Why writing is degraded, "" when it is not."""
         if self._failing:
             return "the disk cannot be written; what is missing waits"
-        since_s = self._busy_since_s  # read once: it may be done meanwhile
+        since_s = self._busy_since_s  # read once: the thread may finish meanwhile
         if since_s and time.monotonic() - since_s > _SLOW_S:
             return "the disk does not answer; what is to be written waits"
         return f"{self.dropped} records could not be kept" if self.dropped else ""
@@ -187,59 +187,59 @@ class SessionRecorder:
 
     @property
     def unwritten(self) -> int:
-        """Lines that wait because the disk cannot be written, the summary counted as one."""
+        """Lines waiting for a disk that cannot be written; the summary counts as one."""
         waiting = len(self._diagnostics) + len(self._captions)
         return waiting + (self._summary.content is not None)
 
     def start(self) -> None:
-        """Begin to write. Before that nothing in the folder changes, and what is recorded waits."""
+        """Start writing. Until then nothing in the folder changes, and records wait."""
         self._is_started = True
         self._thread.start()
 
     def record(self, record: Record) -> None:
-        """Keep a record: of an utterance, a second final, how the daemon is, or an event."""
+        """Keep a record: an utterance, a second final, the daemon's health, or an event."""
         self._put(partial(self._add_record, record, _line(record)))
 
     def sound(self, record: UtteranceRecord, pcm: Pcm) -> None:
-        """Keep an utterance's samples after its record, if asked for and the disk keeps up."""
+        """Keep an utterance's samples after its record, if configured and the disk keeps up."""
         if self._recordings.wants(record) and self._queue.qsize() < _SOUNDS:
             self._put(partial(self._add_sound, record, pcm))
 
     def caption(self, message: CaptionMessage, lang: str) -> None:
-        """Keep a caption of a target language for good; not one that is not final."""
+        """Keep a final caption of a target language; ignore one that is not final."""
         if message.final:
             self._put(partial(self._add_caption, message, lang))
 
     def hold(self, caption_id: int, lang: str) -> None:
-        """Keep a caption in the journal only until its utterance's record comes: it may go on."""
+        """Keep a caption in the journal only, until its utterance's record comes: it may change."""
         self._put(lambda: self._captions.files[lang].transcripts.hold(caption_id))
 
     def configure(self, keeping: SessionSettings) -> None:
-        """Remove what older sessions are past these limits, and keep sound as they say from now."""
+        """Remove older sessions beyond these limits, and keep sound as they say from now on."""
         self._recordings.keep = keeping.keep_audio
         self._put(lambda: prune_older(keeping, self.folder))
 
     def purge(self, purge: Redaction) -> None:
-        """Take what was said in a stretch of time out of all files, however long that takes.
+        """Remove everything said in a stretch of time from all files, however long that takes.
 
-        What comes later of it is not written. Unlike all else this is never dropped.
+        Text of that stretch that comes later is not written. A purge is never dropped.
         """
         self._purges.ask(purge)
-        with suppress(queue.Full):  # then there is enough in it to wake the thread
+        with suppress(queue.Full):  # a full queue wakes the thread anyway
             self._queue.put_nowait(lambda: None)
 
     def await_mark(self, timeout_s: float) -> bool:
-        """Wait until a kill can no longer lose the last purge; return whether it is so."""
+        """Wait until a kill can no longer lose the last purge; return whether that is reached."""
         return self._purges.marked.wait(timeout_s)
 
     @property
     def purging(self) -> bool:
-        """Whether what has to go may still be in a file."""
+        """Whether purged text may still be in a file."""
         return self._purges.has_pending
 
     @property
     def incomplete(self) -> SessionError:
-        """The error of a session that ended with something still to be written."""
+        """The error of a session that ended before everything was written."""
         return SessionError(
             "session-incomplete",
             f"Not everything could be written to {self.folder}.",
@@ -247,9 +247,9 @@ class SessionRecorder:
         )
 
     def close(self, timeout_s: float) -> bool:
-        """Write what waits, for `timeout_s` at most; return whether everything is on disk.
+        """Write everything pending, for at most `timeout_s`; return whether all of it is on disk.
 
-        Of one that was never started nothing is written.
+        If the recorder was never started, nothing is written.
         """
         if not self._is_started:
             for file in self._files:
@@ -260,12 +260,12 @@ class SessionRecorder:
             with suppress(queue.Full):
                 self._queue.put(None, timeout=timeout_s)
             self._thread.join(max(0.0, until_s - time.monotonic()))
-        # Read when the thread has ended, or could not in time: then what is left is what is lost.
+        # Read after the thread has ended or timed out: what is left now is lost.
         left = self._failing or self.unwritten or self.dropped or self.purging
         return not (self._thread.is_alive() or left)
 
     def _go_on(self, earlier: Unfinished) -> None:
-        """Make again from the journal and the records what is not appended to. Raises OSError."""
+        """Rebuild what is not appended to, from journal and records. Raises OSError."""
         for name in NAMES:  # made again at the end
             (self.folder / name).unlink(missing_ok=True)
         self._captions.restore(earlier.journals(self._captions.first))
@@ -280,17 +280,17 @@ class SessionRecorder:
         try:
             self._queue.put_nowait(work)
         except queue.Full:
-            # Several threads put, and `+=` is a read and a write.
+            # Several threads call this, and `+=` is a read and a write.
             with self._lock:
                 self._full += 1
 
     def _broke(self, error: BaseException) -> None:
-        """Count what was being written as lost, and go on with the rest: captions come first."""
-        # Else the operator would read that the disk does not answer.
+        """Count the current item as lost, and go on with the rest: captions come first."""
+        # Otherwise the operator would read that the disk does not answer.
         self._busy_since_s = 0.0
         with self._lock:
             self._full += 1
-        if described(error) == self._broke_by:  # told before
+        if described(error) == self._broke_by:  # already reported
             return
         self._broke_by = described(error)
         message = f"{self.incomplete.message} Its writing failed: {self._broke_by}."
@@ -302,17 +302,17 @@ class SessionRecorder:
             self._earlier = None
             self._go_on(earlier)
         if self._may_prune:
-            # Once, should this thread begin anew; in it, since deleting years of sessions must not
-            # hold up the start.
+            # Only once, even if this thread restarts. In this thread, because deleting years of
+            # sessions must not delay the start.
             self._may_prune = False
             prune_older(self._keeping, self.folder)
         while (work := self._queue.get()) is not None:
             self._busy_since_s = time.monotonic()
             work()
-            # After each piece: a kill takes no more than what still waits in the queue.
+            # After each item: a kill loses only what still waits in the queue.
             self._write()
             self._busy_since_s = 0.0
-        # No record follows any more that a held caption could wait for.
+        # No record follows that a held caption could wait for.
         self._captions.settle_all()
         self._write()
         self._sum_up()
@@ -321,7 +321,7 @@ class SessionRecorder:
             file.close()
 
     def _add_caption(self, message: CaptionMessage, lang: str) -> None:
-        # A caption may come after its stretch of time was taken off the record.
+        # A caption may arrive after its stretch of time was purged.
         if not self._purges.takes(message):
             self._captions.files[lang].add(message)
 
@@ -339,10 +339,10 @@ class SessionRecorder:
         self._tally.add(record)
 
     def _file_pairs(self) -> tuple[int, int]:
-        """Make the files of pairs; return how many are good, and how many are for review.
+        """Make the files of pairs; return the number of good pairs, and of those for review.
 
-        While words still have to go, or where the records cannot be read, none is made: `review`
-        makes them of what is left.
+        While a purge is pending, or if the records cannot be read, no file is made: `review` makes
+        them later from what is left.
         """
         if self.purging:
             return 0, 0
@@ -350,7 +350,7 @@ class SessionRecorder:
         try:
             records = list(_parsed(self._diagnostics, parse_record))
             messages = list(_parsed(journal, parse_caption))
-        except OSError:  # what else is to be written fails as well, and is told
+        except OSError:  # other writes fail as well, and are reported
             return 0, 0
         utterances = [record for record in records if isinstance(record, UtteranceRecord)]
         name, target = self.folder.name, self._captions.first
@@ -360,7 +360,7 @@ class SessionRecorder:
         return len(filed[PAIRS]), len(filed[QUEUE])
 
     def _sum_up(self) -> None:
-        # First, since the summary tells how many there are.
+        # First, because the summary contains these counts.
         pairs, review = self._file_pairs()
         summary = self._tally.summary(
             utc=utc_now(),
@@ -382,47 +382,47 @@ class SessionRecorder:
     def _write(self) -> None:
         self._tell_dropped()
         failed: Exception | None = None
-        # First what has to go; then every file, since one that fails must not cost the others.
+        # Purges first, then every file: one that fails must not stop the others.
         for step in (self._purge, *(file.flush for file in self._files)):
             try:
                 step()
-            except Exception as error:  # noqa: BLE001 - raised when all files had their turn
+            except Exception as error:  # noqa: BLE001 - raised after all files had their turn
                 failed = failed or error
         if failed is not None and not isinstance(failed, OSError):
             raise failed
         if failed is not None and not self._failing:
             message = unwritable(self.folder, failed).message
             message += " What is missing is written as soon as it can be."
-            with suppress(RuntimeError):  # the event loop that wants to know may be gone
+            with suppress(RuntimeError):  # the event loop may be closed already
                 self._on_fault(Fault("diagnostics", "session-unwritable", message))
         self._failing = bool(failed)
 
     def _purge(self) -> None:
-        """Do the purges that are asked for. Raises OSError; then they are still owed."""
+        """Do the requested purges. Raises OSError; then they stay pending."""
         if self._purges.begin():
-            # Before the files are swept: cues and pairs that wait for the disk may hold the words.
+            # Before the files are swept: cues and pairs that wait for the disk may hold the text.
             self._captions.remake()
             for file in self._pairs.values():
                 file.content = None
         if self._purges.do(self._note):
             self._tally = SummaryBuilder()
-            # Counters cannot be counted down, so the summary is made again of what is left.
+            # Counters cannot be decremented: the summary is rebuilt from the remaining records.
             for record in _parsed(self._diagnostics, parse_record):
                 if record is not None:
                     self._tally.add(record)
 
     def _note(self, sweep: RedactionFilter) -> None:
         self._captions.remake()
-        # The transcripts are on the disk before the event says that the words are gone.
+        # The transcripts are on disk before the event says that the text is gone.
         self._captions.flush()
         self._diagnostics.add(_line(event_of(sweep)))
         self._diagnostics.flush()
 
 
 def _parsed(file: LineFile, parse: Callable[[bytes], T]) -> Iterator[T]:
-    """Yield what the lines of a file say. Raises OSError."""
+    """Yield the parsed lines of a file, without damaged ones. Raises OSError."""
     for line in file.lines():
-        with suppress(ProtocolError):  # of a damaged line nobody can tell what it says
+        with suppress(ProtocolError):  # the content of a damaged line is unknown
             yield parse(line)
 
 

@@ -1,7 +1,7 @@
-"""The sound of utterances in a session's folder, for learning from them. Off unless asked for.
+"""The sound of utterances in a session's folder, for training. Off by default.
 
-One FLAC an utterance, `audio/<id>.flac`, mono at 16 kHz. It is written by the recorder's thread
-after the utterance's record, and goes with it: off the record, with retention, with the folder.
+One FLAC per utterance, `audio/<id>.flac`, mono at 16 kHz. The recorder's thread writes it after the
+utterance's record. It is deleted with the record: off the record, by retention, with the folder.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ KeepAudio: TypeAlias = Literal["none", "doubtful", "all"]
 
 FOLDER = "audio"
 LEAST_FREE_BYTES = 1_000_000_000
-"""Less room on the disk than this, and no more sound is kept: captions and records go first."""
+"""Least free disk space to keep sound: captions and records have priority."""
 _DOUBTFUL_WORD = 0.5  # a recognizer's probability, below which a word is not trusted
 
 
 def recording_path(session: Path, key: int) -> Path:
-    """Return where the sound of an utterance is, if it was kept."""
+    """Return the path of an utterance's sound, if it was kept."""
     # Six digits, so that file names sort as the utterances were spoken.
     return session / FOLDER / f"{key:06}.flac"
 
@@ -36,8 +36,8 @@ def recording_path(session: Path, key: int) -> Path:
 def is_doubtful(record: UtteranceRecord) -> bool:
     """Whether an utterance is worth listening to again.
 
-    It has a flag or a word that the recognizer was not sure of, its pair is not good enough, or its
-    text was not shown although somebody spoke.
+    It has a flag, or a word of which the recognizer was unsure, or its pair is not good enough, or
+    its text was not shown although somebody spoke.
     """
     if record.filtered:
         return record.filtered not in ("empty", "no-speech")
@@ -47,7 +47,7 @@ def is_doubtful(record: UtteranceRecord) -> bool:
 
 
 class Recordings:
-    """Keeps the sound of a session's utterances. For one thread."""
+    """Writes the sound of a session's utterances. For one thread."""
 
     def __init__(
         self,
@@ -56,23 +56,23 @@ class Recordings:
         *,
         free_bytes: Callable[[Path], int] = lambda path: shutil.disk_usage(path).free,
     ) -> None:
-        """`free_bytes` tells how much room there is where a folder is."""
+        """`free_bytes` returns the free disk space at a folder."""
         self.keep = keep
         self._session = session
         self._free_bytes = free_bytes
         self.stopped = False
-        """Whether sound is given up since the disk has too little room."""
+        """Whether no sound is written because the disk has too little space."""
 
     def wants(self, record: UtteranceRecord) -> bool:
-        """Whether the sound of an utterance is to be kept."""
+        """Whether to keep the sound of an utterance."""
         return self.keep == "all" or (self.keep == "doubtful" and is_doubtful(record))
 
     def add(self, record: UtteranceRecord, pcm: Pcm) -> None:
-        """Write the sound of an utterance. What cannot be written is given up and logged once."""
+        """Write the sound of an utterance. If that fails, log it once and skip this sound."""
         try:
-            # Asked each time: room may come back, when old sessions go.
+            # Checked each time, since deleted old sessions may free space.
             self.stopped = self._free_bytes(self._session) < LEAST_FREE_BYTES
-            # Made with the first sound, so that a session without any has no empty folder.
+            # Made with the first sound, so that a session without sound has no empty folder.
             if not self.stopped:
                 (self._session / FOLDER).mkdir(exist_ok=True)
                 write_flac(recording_path(self._session, record.id), pcm)
@@ -84,8 +84,8 @@ class Recordings:
 
 
 def remove_recordings(session: Path, is_gone: Callable[[int], bool]) -> None:
-    """Delete the sound of the utterances that go, and halves of files. Raises OSError."""
+    """Delete the sound of removed utterances, and incomplete files. Raises OSError."""
     for path in (session / FOLDER).glob("*"):
-        # What a crash has left half written has a name of its own, and nobody will end it.
+        # A file that a crash left incomplete has a different name, and nothing will complete it.
         if not path.stem.isdecimal() or is_gone(int(path.stem)):
             path.unlink(missing_ok=True)

@@ -1,6 +1,6 @@
 """Remove off-the-record speech from a session's files, retrying until it is done.
 
-Before a file is touched the session gets a mark (`off-record.json`), which is deleted at the end.
+Before a file is changed, the session gets a mark (`off-record.json`), which is deleted at the end.
 If the daemon is killed in between, the mark remains and the next start finishes the work first.
 """
 
@@ -32,7 +32,7 @@ log = structlog.get_logger()
 
 _REVIEWED = "reviewed.jsonl"
 _MADE_AGAIN = ("report.html", "*.tmp", *NAMES)
-"""Files that are simply deleted: they can be made again, or are left by a kill."""
+"""Files that are simply deleted: they can be made again, or were left by a kill."""
 _WHOLE = {"srt": srt, "vtt": vtt, "txt": txt}
 _REMEMBERED = 20  # removals whose late records are still known
 
@@ -58,11 +58,11 @@ class Purges:
         self._folder = folder
         self._files = files
         self._mark = WholeFile(folder / MARK)
-        # Filled by any thread and emptied by one: each step of a deque is whole.
+        # Any thread appends and one thread removes; deque operations are atomic.
         self._asked: deque[Redaction] = deque()
         self._pending: deque[RedactionFilter] = deque()
         self._known: deque[RedactionFilter] = deque(maxlen=_REMEMBERED)
-        # Held for two statements only: whoever asks does not wait for the disk.
+        # Held for two statements only, so `ask` does not wait for the disk.
         self._lock = threading.Lock()
         self.marked = threading.Event()
         """Set once the mark of the latest removal is on the disk."""
@@ -96,31 +96,30 @@ class Purges:
         return new
 
     def do(self, note: Callable[[RedactionFilter], None]) -> bool:
-        """Remove from the files what was requested; return whether there was anything.
+        """Do the requested removals in the files; return whether there were any.
 
-        `note` is called for each removal once its lines are gone, to rewrite the transcripts and to
+        `note` is called for each removal after its lines are gone, to rewrite the transcripts and
         record the event. Then the mark is deleted. Raises OSError; then all is done again later.
         """
         if not self._pending:
             return False
         self._write_mark()
-        # One that was asked for meanwhile is not in the mark that was just written. Without the
-        # lock it could come between the question and the answer, and count as marked.
+        # A removal requested meanwhile is not in the mark just written. Without the lock it could
+        # come between the check and `set`, and count as marked.
         with self._lock:
             if not self._asked:
                 self.marked.set()
         for sweep in self._pending:
             for line in (line for file in self._files for line in file.lines()):
                 sweep.line(line)
-        # Once more, with the ids: without its record nobody can tell whether a sound is to go.
+        # Again, with the ids: without the records, only they tell which recordings to delete.
         self._write_mark()
         for sweep in self._pending:
             _sweep(self._folder, sweep, self._files)
         for sweep in self._pending:
-            # Only now: transcripts are made of the journals, and these must have lost all of it
-            # first.
+            # Only now, since transcripts are made from the journals, which must be filtered first.
             note(sweep)
-        # Last of all: a kill before it makes the next start do everything again.
+        # Last, so that after an earlier kill the next start does everything again.
         (self._folder / MARK).unlink(missing_ok=True)
         self._pending.clear()
         return True
@@ -137,7 +136,7 @@ def event_of(sweep: RedactionFilter) -> OffRecordEvent:
 
 
 def finish_purges(directory: Path) -> None:
-    """Finish the removals of daemons that were killed, in every session of a folder.
+    """Finish the removals of killed daemons, in every session of a folder.
 
     A failure is logged and the mark stays; such a session is never continued.
     """
@@ -145,7 +144,7 @@ def finish_purges(directory: Path) -> None:
         try:
             if not in_use(mark.parent / JOURNAL):
                 _finish(mark.parent, mark)
-        # A mark that is cut off or of another version raises any of the last three.
+        # A truncated mark or one of another version raises one of the last three.
         except (OSError, SessionError, ValueError, TypeError, KeyError) as error:
             log.warning("not purged", code="purge-owed", session=str(mark.parent), error=str(error))
 
@@ -163,7 +162,7 @@ def _finish(folder: Path, mark: Path) -> None:
         purges.begin()
 
         def note(sweep: RedactionFilter) -> None:
-            # Before the transcripts: a kill in between leaves the mark, and all is done again.
+            # Before the transcripts. A kill in between leaves the mark, and all is done again.
             records.add(orjson.dumps(event_of(sweep), option=orjson.OPT_APPEND_NEWLINE))
             records.flush()
             _remake_transcripts(folder)
@@ -196,8 +195,8 @@ def _remake_transcripts(folder: Path) -> None:
     messages = read_journal(folder)
     extra = {lang: read_journal(folder, lang) for lang in extra_targets(folder)}
     paths = list(folder.glob("transcript.*.*"))
-    # Where each spoken language has captions, these are what is kept: then the only one without a
-    # journal of its own is the first target's, also if it was spoken first.
+    # If each spoken language has captions, the transcripts come from them. Then only the first
+    # target has no journal of its own, even if it was spoken first.
     others = {path.name.split(".")[1] for path in paths} - extra.keys()
     source = messages[0].source.lang if messages and len(others) > 1 else ""
     for path in paths:

@@ -1,7 +1,7 @@
 """Find the session that a crash, a kill or a power cut left unfinished, so that it can continue.
 
-The journal holds what was shown, the events what the operator had set. A session that was ended is
-never continued, nor is a rehearsal.
+The journal has the shown captions, the events the operator's settings. An ended session or a
+rehearsal is never continued.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ from pipeline.session.reader import (
 )
 
 _DONE = ("command", "notice", "off-record", "rule")
-"""Events of what an operator did: they must not be forgotten, whatever was said."""
-# By these the name of a file that was played is told from a microphone's.
+"""Events of an operator's actions. They must be kept, even if nothing was said."""
+# These endings distinguish the name of a played file from a microphone's name.
 _FILES = (".wav", ".flac", ".ogg", ".mp3", ".m4a", ".mp4", ".mov", ".webm", ".mkv", ".aiff")
 
 
@@ -55,10 +55,10 @@ class Unfinished:
     records: tuple[Record, ...]
     """The lines of diagnostics.jsonl, as written."""
     extra_journals: Mapping[str, tuple[CaptionMessage, ...]] = field(default_factory=dict)
-    """Those of the target languages beside the first."""
+    """The journals of the target languages after the first."""
 
     def journals(self, first: str) -> dict[str, tuple[CaptionMessage, ...]]:
-        """Return the journals by target language; `first` is that of `messages`."""
+        """Return the journals by target language; `first` is the language of `messages`."""
         return {first: self.messages, **self.extra_journals}
 
     @property
@@ -71,8 +71,8 @@ class Unfinished:
     def audio_s(self, now_utc: datetime) -> float:
         """Return the position of the session's audio now, in seconds.
 
-        That of the last health record, and the time since it: the clock may have been set before.
-        Or that of the last caption if it is later: a file may be played faster.
+        It is the last health record's position plus the time since then, since the clock may have
+        been set earlier; or the end of the last caption if later, since a file may play faster.
         """
         heard_s = max((message.end_s for message in self.messages), default=0.0)
         health = [record for record in self.records if isinstance(record, HealthRecord)]
@@ -83,25 +83,25 @@ class Unfinished:
 
     @property
     def runs(self) -> int:
-        """Number of times that the daemon was started for it."""
+        """Number of daemon starts for this session."""
         return 1 + sum(isinstance(record, ResumedEvent) for record in self.records)
 
     @property
     def notice(self) -> NoticeEvent | None:
-        """The notice that stood on every screen, if one did."""
-        # One without texts has taken the one before it away.
-        told = [each for each in self.records if isinstance(each, NoticeEvent)]
-        return told[-1] if told and told[-1].texts else None
+        """The notice on every screen, if there was one."""
+        # An event without texts removed the notice before it.
+        notices = [each for each in self.records if isinstance(each, NoticeEvent)]
+        return notices[-1] if notices and notices[-1].texts else None
 
     @property
     def forced_language(self) -> str:
-        """The language that an operator has said is spoken, empty if none."""
+        """The spoken language that an operator has set, empty if none."""
         said = (each for each in reversed(self.records) if isinstance(each, CommandEvent))
         return next((each.lang for each in said if each.name == "spoken"), "")
 
     @property
     def held_rules(self) -> tuple[RuleEvent, ...]:
-        """What operators held for the service."""
+        """The rules that operators held for the service."""
         return held_rules(self.records)
 
     def set_by_operator(self, on: str, off: str) -> bool:
@@ -109,36 +109,36 @@ class Unfinished:
         return self.last_command((on, off)) == on
 
     def last_command(self, names: Collection[str]) -> str:
-        """Return the latest of some commands, empty if there was none of them.
+        """Return the latest of the commands `names`, empty if none of them was given.
 
-        The event of a finished purge counts where a kill has lost the command. Otherwise it does
-        not: it may be written long after the command, when the operator is on the record again.
+        The event of a finished purge counts only if a kill has lost the command: it may be written
+        long after the command, when the operator is on the record again.
         """
         given = [record.name for record in self.records if isinstance(record, CommandEvent)]
         purges = sum(isinstance(record, OffRecordEvent) for record in self.records)
         if purges > given.count("off-record"):
             events = [each for each in self.records if each.type == "event"]
-            told = [each.name if each.event == "command" else each.event for each in events]
-            return next((name for name in reversed(told) if name in names), "")
+            done = [each.name if each.event == "command" else each.event for each in events]
+            return next((name for name in reversed(done) if name in names), "")
         return next((name for name in reversed(given) if name in names), "")
 
 
 def unfinished_session(settings: Settings, now_utc: datetime) -> Unfinished | None:
     """Return the newest session if it can continue: same languages, recent, not ended.
 
-    Starts that failed before anything was said are passed over; nor does a service go on with the
-    session of a file that was played, or the other way round.
-    One that cannot be read is left as it is. One that another daemon is writing is not taken, nor
-    is one in whose files words may be that were said off the record (pipeline.session.redact).
+    Starts that failed before anything was said are skipped. A service does not continue the session
+    of a played file, nor the other way round. An unreadable session is left as it is. A session
+    that another daemon is writing is not taken, nor one whose files may contain off-the-record
+    words (pipeline.session.redact).
     """
     try:
         for folder in reversed(sessions(Path(settings.session.directory))):
             began_utc = start_utc(folder.name)
-            # The newest decides: to go on with an older one would mix two services.
+            # The newest decides: continuing an older one would mix two services.
             if began_utc is None or in_use(folder / JOURNAL) or (folder / MARK).exists():
                 return None
             records = read_records(folder)
-            # Before `_fits`: a start with a wrong language must not end the search.
+            # Before `_fits`, since a start with a wrong language must not end the search.
             if is_empty(folder, records):
                 continue
             if not _fits(folder, records, settings, now_utc):
@@ -150,42 +150,42 @@ def unfinished_session(settings: Settings, now_utc: datetime) -> Unfinished | No
                 tuple(records),
                 {lang: tuple(read_journal(folder, lang)) for lang in extra_targets(folder)},
             )
-    except (OSError, SessionError, ValueError, KeyError, TypeError):  # of a time without its zone
+    except (OSError, SessionError, ValueError, KeyError, TypeError):  # a time without its zone
         return None
     return None
 
 
 def is_empty(folder: Path, records: Sequence[Record]) -> bool:
-    """Whether it is a service in which nobody spoke and nobody commanded anything."""
+    """Whether it is a service without speech and without commands."""
     modes = {record.mode for record in records if isinstance(record, HealthRecord)}
     return not modes - {"live"} and is_untouched(folder, records)
 
 
 def is_untouched(folder: Path, records: Sequence[Record]) -> bool:
-    """Whether nobody spoke and nobody commanded anything in a session. Raises OSError."""
+    """Whether a session has no speech and no commands. Raises OSError."""
     said = any(isinstance(record, UtteranceRecord) for record in records)
     done = any(record.type == "event" and record.event in _DONE for record in records)
     return not (said or done or (folder / JOURNAL).stat().st_size)
 
 
 def _has_languages(folder: Path, source: str, targets: Sequence[str]) -> bool:
-    """Whether a session's captions are of this source and this first target language."""
-    # The names of files tell it before anything was said as well.
+    """Whether a session's captions have this source and this first target language."""
+    # The file names show it even before anything was said.
     target, extra = targets[0], extra_targets(folder)
     if target in extra:
         return False
-    # One language was spoken, now several are: its transcripts, made of the first journal, would
-    # be made anew of a journal that is empty.
+    # Before, one language was spoken; now several are. The source transcripts came from the first
+    # journal and would be rebuilt from an empty one.
     if source in targets and source not in extra:
         return False
     if not all((folder / f"transcript.{lang}.srt").is_file() for lang in (source, target)):
         return False
-    # The other way round there are the same two names. Of several spoken ones each has captions.
+    # Swapped languages give the same two names. Each of several spoken languages has captions.
     return source in extra or languages(read_journal(folder)).get("source") != target
 
 
 def _fits(folder: Path, records: Sequence[Record], settings: Settings, now_utc: datetime) -> bool:
-    """Whether a session is of these languages and of this source, and is to go on."""
+    """Whether a session has these languages and this audio source, and should continue."""
     if not _has_languages(folder, settings.translate.source, settings.translate.langs):
         return False
     # Health records name the microphone, or the file that was played.
@@ -199,7 +199,7 @@ def in_use(journal: Path) -> bool:
     """Return whether a running daemon has locked this journal. Raises OSError."""
     fd = os.open(journal, os.O_RDONLY)
     try:
-        # Closing gives the lock back at once, if it was free: it was only a question.
+        # If the lock was free, closing releases it at once.
         return not try_lock(fd)
     finally:
         os.close(fd)
@@ -211,11 +211,11 @@ def _goes_on(every: Sequence[Record], resume_s: float, now_utc: datetime) -> boo
     # A crash before the first health record left nothing worth continuing.
     if not health or health[-1].mode != "live":
         return False
-    # Any record is a sign of life, not only one of health.
+    # Any record is a sign of life, not only a health record.
     age_s = (now_utc - datetime.fromisoformat(records[-1].utc)).total_seconds()
     if not 0 <= age_s <= resume_s:  # below 0: the clock was set back, the age is unknown
         return False
-    # Only the events of the last run count. A run that broke down has an end event too.
+    # Only the events of the last run count. A failed run has an end event too.
     last: list[str] = [record.event for record in records if record.type == "event"]
     if "resumed" in last:
         last = last[len(last) - last[::-1].index("resumed") :]
@@ -223,15 +223,15 @@ def _goes_on(every: Sequence[Record], resume_s: float, now_utc: datetime) -> boo
 
 
 def _without_idle_runs(records: Sequence[Record]) -> Sequence[Record]:
-    """Leave out the runs at the end that were ended before anybody spoke or commanded anything:
-    what crashed before them stays to be gone on with.
+    """Remove the last runs that ended without speech or commands, so that a run that crashed
+    before them can still continue.
     """
     starts = [n for n, record in enumerate(records) if isinstance(record, ResumedEvent)]
     for start in reversed(starts):
         run = records[start:]
         events = {record.event for record in run if record.type == "event"}
         said = any(isinstance(record, UtteranceRecord) for record in run)
-        # One that was killed has no end: by its own records is known when that was.
+        # A killed run has no end event, but its own records show its time.
         if said or events.intersection(_DONE) or "end" not in events:
             break
         records = records[:start]

@@ -1,8 +1,8 @@
-"""Delete old sessions: those past an age, then the oldest while all together are too large.
-And those of starts that failed, or of days on which nothing happened.
+"""Delete sessions that are too old, then the oldest while the total size is too large.
+Also delete sessions of failed starts, or in which nothing happened.
 
-Off by default: nobody's sermon is deleted unasked. The running session, and any other that a daemon
-is writing, is never deleted.
+Off by default, since no sermon may be deleted unasked. A session that a daemon is writing, such as
+the running one, is never deleted.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from pipeline.session.resume import in_use, is_empty, is_untouched
 log = structlog.get_logger()
 
 _CLOCK_WRONG = timedelta(days=366)
-# What make_folder calls a session. Anything else that somebody keeps there is not ours to remove.
+# The names that make_folder gives. Any other folder there is not ours and must stay.
 _NAME = re.compile(r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d([+-]\d{4})?(-\d+)?")
 
 
 def prune_older(keeping: SessionSettings, running: Path) -> list[Path]:
-    """Remove the sessions beside the running one that the settings do not keep; see `prune`."""
+    """Remove the sessions next to the running one that the settings do not keep; see `prune`."""
     return prune(
         running.parent,
         running=running,
@@ -53,7 +53,7 @@ def prune(
     dated = [(folder, _started(folder)) for folder in sessions(directory)]
     ours = [(folder, started) for folder, started in dated if started is not None]
     removed = []
-    # Every file of every session is looked at: only where the settings ask for it.
+    # Only if the settings need it, since it reads the size of every file.
     used = sum(_size(folder) for folder, _ in ours) if keep_mb else 0
     others = [started for folder, started in ours if folder != running]
     oldest_utc = _oldest(others, now_utc, timedelta(days=keep_days)) if keep_days else None
@@ -78,10 +78,10 @@ def prune(
 def discard_if_empty(folder: Path) -> bool:
     """Remove a session in which nobody spoke, commanded anything, and nothing went wrong.
 
-    Its notes are given back first. Returns whether it is gone. Raises SessionError where it cannot
-    be read.
+    Its notes are given back first. Returns whether it is gone. Raises SessionError if it cannot be
+    read.
     """
-    # First: `_discard` keeps a session that has notes.
+    # First, since `_discard` keeps a session that has notes.
     give_back_notes(folder)
     records = read_records(folder)
     wrong = any(isinstance(record, FaultEvent | BrokenEvent) for record in records)
@@ -89,10 +89,10 @@ def discard_if_empty(folder: Path) -> bool:
 
 
 def discard_failed_start(folder: Path) -> None:
-    """Remove the session of a run that ended before it began, unless it was one that went on.
+    """Remove the session of a run that failed at its start, unless it continued an earlier one.
 
-    Its notes are given back first. Call it when the run is over: while a recorder that waits for
-    its disk has the session, it stays.
+    Its notes are given back first. Call it when the run is over: the session stays while a recorder
+    that waits for its disk uses it.
     """
     try:
         if in_use(folder / JOURNAL):
@@ -105,9 +105,9 @@ def discard_failed_start(folder: Path) -> None:
 
 
 def give_back_notes(folder: Path) -> None:
-    """Let the next service have a session's notes, if there are no captions in this one.
+    """Give a session's notes to the next service, if this session has no captions.
 
-    What cannot be moved stays where it is and is logged.
+    Notes that cannot be moved stay where they are; this is logged.
     """
     own, waiting = folder / NOTES, folder.parent / NOTES
     try:
@@ -116,7 +116,7 @@ def give_back_notes(folder: Path) -> None:
         if waiting.exists():
             every = joined((read_notes(own), read_notes(waiting)))
             write_notes(waiting, written(every, "several files"))
-            # Only now: notes that are there twice are better than none.
+            # Only now, since duplicate notes are better than none.
             own.unlink()
         else:
             own.replace(waiting)
@@ -127,14 +127,14 @@ def give_back_notes(folder: Path) -> None:
 
 
 def give_back_left_notes(directory: Path, running: Path) -> None:
-    """Give back the notes of the newest sessions without captions, `running` left out.
+    """Give back the notes of the newest sessions without captions, except `running`.
 
-    These are of daemons that were killed: any other gives them back itself.
+    They come from killed daemons; other daemons give notes back themselves.
     """
     for folder in reversed(sessions(directory)):
         if folder == running or _held(folder):
             continue
-        # Notes of earlier services are over with them.
+        # Notes of earlier services are no longer needed.
         if (folder / JOURNAL).stat().st_size:
             return
         give_back_notes(folder)
@@ -154,14 +154,14 @@ def _discard(folder: Path, why: str) -> bool:
 
 
 def _started(folder: Path) -> datetime | None:
-    """Return when a session was started, None where it is not ours.
+    """Return when a session was started, None if the folder is not ours.
 
-    Or when its journal was last written, if that is later: the clock may have been set meanwhile.
+    If its journal was written later, return that time: the clock may have been set meanwhile.
     """
     if not _NAME.fullmatch(folder.name) or folder.is_symlink():
         return None
     started_utc = start_utc(folder.name)
-    # Without a journal that can be looked at the name alone counts.
+    # Without a readable journal only the name counts.
     with suppress(OSError):
         written_utc = datetime.fromtimestamp((folder / JOURNAL).stat().st_mtime, UTC)
         return started_utc and max(started_utc, written_utc)
@@ -169,10 +169,10 @@ def _started(folder: Path) -> datetime | None:
 
 
 def _oldest(started: Iterable[datetime], now_utc: datetime, kept: timedelta) -> datetime | None:
-    """Return the time before which sessions go by age, None where none may.
+    """Return the time before which sessions are too old, None if none may be deleted.
 
-    Where the clock says that nothing was recorded for more than a year it is likelier wrong, as
-    after a battery was changed. Then sessions stay until there is one that is old by those since.
+    If the clock shows more than a year without sessions, it is probably wrong, as after a battery
+    change. Then sessions stay until later ones confirm that they are old.
     """
     oldest_utc = after_utc = now_utc
     oldest_utc -= kept
@@ -187,7 +187,7 @@ def _held(folder: Path) -> bool:
     try:
         return in_use(folder / JOURNAL)
     except OSError:
-        # Nobody can tell whether a daemon writes it: it stays.
+        # It is unknown whether a daemon writes it, so it stays.
         return True
 
 
@@ -198,7 +198,7 @@ def _size(folder: Path) -> int:
 def _sizes(folder: Path) -> Iterator[int]:
     for path in folder.rglob("*"):
         try:
-            # A link counts as itself: what it points at is not ours and would not be deleted.
+            # A link counts as itself, since its target is not ours and would not be deleted.
             yield path.lstat().st_size
         except OSError:  # gone meanwhile
             continue

@@ -1,10 +1,10 @@
 """The pairs of source and target text that a session keeps for training models.
 
-Every caption's pair is in one of four files: `sermon_pairs.jsonl` those nothing speaks against and
-those an operator has edited, `review_queue.jsonl` those that a person should look at
-(pipeline.review.store), with the reasons, `moderate_pairs.jsonl` those of a middling score, for
-spot checks, and `rejected_pairs.jsonl` the rest. They are made at the end of a service from its
-records and its journal, after a crash when it is reviewed.
+Every caption's pair is in one of four files: `sermon_pairs.jsonl` has good pairs and those that an
+operator edited, `review_queue.jsonl` those that a person should review (pipeline.review.store) and
+the reasons, `moderate_pairs.jsonl` those with a medium score, for spot checks, and
+`rejected_pairs.jsonl` the rest. They are made from the service's records and journal at its end,
+or after a crash when it is reviewed.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ REJECTED = "rejected_pairs.jsonl"
 NAMES = (PAIRS, QUEUE, MODERATE, REJECTED)
 
 OPERATOR = "operator"
-"""The engine of a text that an operator has written."""
+"""The engine name of a text that an operator has written."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +43,7 @@ class Pair:
     """A line of sermon_pairs.jsonl, moderate_pairs.jsonl or rejected_pairs.jsonl."""
 
     session: str
-    """The session's name, that of its folder."""
+    """The session's name, which is its folder's name."""
     id: int
     """The utterance."""
     utc: str
@@ -60,21 +60,21 @@ class Pair:
     target_lang: str
     target: str
     engine: str
-    """Who made the target text: a translator, or `operator`, who edited it."""
+    """The maker of the target text: a translator, or `operator` after an edit."""
     score: float | None
-    """0..1, of the translator's text; see pipeline.records.quality."""
+    """Score of the translator's text, 0..1; see pipeline.records.quality."""
     stt_confidence: float | None = None
-    """The score's parts, each 0..1: how sure the recognizer was of the words,"""
+    """Part of the score, 0..1: the recognizer's confidence in the words."""
     translation_qe: float | None = None
-    """how good the translation is as far as the estimator can tell,"""
+    """Part of the score, 0..1: the estimated quality of the translation."""
     marian_agreement: float | None = None
-    """and how far the quick translation agrees with it."""
+    """Part of the score, 0..1: the agreement of the quick translation with it."""
     decision: Decision | Literal[""] = ""
-    """What the score said of the translator's text; empty in sessions of earlier versions."""
+    """The decision by the translator's score; empty in sessions of earlier versions."""
     flags: tuple[Flag, ...] = ()
-    """What is suspicious about the utterance."""
+    """Suspicious features of the utterance."""
     reviewer: str | None = None
-    """Who approved or corrected it in a review; None where nobody has."""
+    """The person who approved or corrected it in a review, or None."""
     reviewed_utc: str | None = None
 
 
@@ -83,11 +83,11 @@ class ReviewItem(Pair):
     """A line of review_queue.jsonl."""
 
     reasons: tuple[Reason, ...]
-    """Flags of the utterance; `low-score`, or `no-score` where nothing could be measured."""
+    """Flags of the utterance, and `low-score`, or `no-score` if nothing could be measured."""
 
 
 Filed: TypeAlias = tuple[str, Pair]
-"""The name of a file, and the pair that belongs into it."""
+"""The name of a file, and a pair for it."""
 
 _PAIR = TypeAdapter(Pair)
 _ITEM = TypeAdapter(ReviewItem)
@@ -95,9 +95,9 @@ _FIELDS = tuple(Pair.__dataclass_fields__)
 
 
 def pair_of(record: UtteranceRecord, session: str, target: str = "") -> Pair | None:
-    """Return the pair of an utterance's record, None if it was captioned as it was heard.
+    """Return the pair of an utterance's record, None if the captions' language was spoken (HEARD).
 
-    `target` is the captions' language, which a final does not tell where the spoken words stand in.
+    `target` is the captions' language. A final whose text is the source does not name it.
     """
     final, quality = record.final, record.quality
     if final is None or quality is None or final.engine == HEARD:
@@ -124,13 +124,12 @@ def pair_of(record: UtteranceRecord, session: str, target: str = "") -> Pair | N
 
 
 def file_pair(pair: Pair) -> Filed:
-    """Return where a pair belongs; one for the review queue with its reasons.
+    """Return a pair's file and the pair; for the review queue with its reasons.
 
-    Captions that are accepted without a flag are good pairs, and those that an operator has
-    written. For review are those of the decision `review`, and `accept` or `moderate` ones with a
-    flag.
+    Good pairs are those accepted without a flag and those that an operator has written. The review
+    queue gets pairs with the decision `review`, and `accept` or `moderate` ones with a flag.
     """
-    # Before the decision, which was about the translator's text.
+    # Checked before the decision, which was about the translator's text.
     if pair.engine == OPERATOR:
         return PAIRS, pair
     if pair.decision == "reject":
@@ -148,14 +147,14 @@ def follow_edit(pair: Pair, message: CaptionMessage) -> Pair | None:
     target = message.target
     if not target.text:
         return None
-    told = replace(pair, target=target.text, engine=target.engine)
+    edited = replace(pair, target=target.text, engine=target.engine)
     if target.engine != "source":
-        told = replace(told, target_lang=target.lang)
+        edited = replace(edited, target_lang=target.lang)
     if not message.corrected:
-        return told
-    # The score was that of a translation of something else.
+        return edited
+    # The score was for a translation of another source text.
     return replace(
-        told,
+        edited,
         source=message.source.text,
         score=None,
         stt_confidence=None,
@@ -171,7 +170,7 @@ def file_pairs(
     session: str,
     target: str = "",
 ) -> dict[str, list[Pair]]:
-    """Return the pairs of a whole session by the file that they belong into.
+    """Return the pairs of a whole session by their file.
 
     `edits` are the newest versions of captions that an operator has changed, by id; `target` is the
     captions' language.
@@ -188,12 +187,12 @@ def file_pairs(
 
 
 def operator_edits(messages: Iterable[CaptionMessage]) -> dict[int, CaptionMessage]:
-    """Return of a journal the newest version of each caption that an operator has touched."""
+    """Return the newest version of each caption in a journal that an operator has changed."""
     newest: dict[int, CaptionMessage] = {}
     touched: set[int] = set()
     for message in messages:
         newest[message.id] = message
-        # Without a text it was hidden, and nothing of it is to be learned.
+        # A caption without text was hidden and must not be used for training.
         if is_by_operator(message) or not message.target.text:
             touched.add(message.id)
     return {key: newest[key] for key in sorted(touched)}
@@ -205,24 +204,24 @@ def parse_review_item(line: str | bytes) -> ReviewItem:
 
 
 def parse_pair(line: str | bytes) -> Pair:
-    """Read back a line of any of the files, without its reasons. Raises ProtocolError."""
+    """Parse a line of any of the files, without its reasons. Raises ProtocolError."""
     try:
         fields = orjson.loads(line)
     except orjson.JSONDecodeError:
         fields = None
     if not isinstance(fields, dict):
         raise ProtocolError("bad-json", "This line is no pair.")
-    # A line of the review queue has reasons, which a pair has no field for.
+    # A line of the review queue has reasons; a pair has no field for them.
     known = {name: fields[name] for name in _FIELDS if name in fields}
     return parse_json(_PAIR, orjson.dumps(known))
 
 
 def pair_lines(pairs: Iterable[Pair]) -> bytes:
-    """Return pairs as the content of their file."""
+    """Return pairs as the content of a file."""
     return b"".join(orjson.dumps(pair, option=orjson.OPT_APPEND_NEWLINE) for pair in pairs)
 
 
 def write_pairs(folder: Path, filed: Mapping[str, Sequence[Pair]]) -> None:
-    """Write the files of a session's pairs, each in one step. Raises OSError."""
+    """Write the files of a session's pairs, each atomically. Raises OSError."""
     for name in NAMES:
         write_whole(folder / name, pair_lines(filed[name]))

@@ -1,14 +1,14 @@
-"""Commit policies: which beginning of a growing text or translation stands for good. Pure.
+"""Commit policies: which prefix of a growing text or translation is committed. Pure.
 
-`CommitPolicy` decides on tokens, with committed ones forced upon the recognizer's next decoding, so
-that a text only grows:
+`CommitPolicy` decides on tokens. The recognizer's next decoding must begin with the committed
+tokens, so that a text only grows:
 
-`alignatt` commits what lies far enough before the end of the audio, since what is said next cannot
-change it any more (Papi et al. 2023, "AlignAtt: Using Attention-based Audio-Translation Alignments
-as a Guide for Simultaneous Speech Translation"; here by forced alignment after decoding instead of
+`alignatt` commits tokens far enough before the end of the audio, since later speech cannot change
+them any more (Papi et al. 2023, "AlignAtt: Using Attention-based Audio-Translation Alignments as a
+Guide for Simultaneous Speech Translation"; here with forced alignment after decoding instead of
 attention while decoding).
 
-`agreement` commits what two decodings in a row begin with (LocalAgreement-2, Liu et al. 2020).
+`agreement` commits the common prefix of two decodings in a row (LocalAgreement-2, Liu et al. 2020).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Policy = Literal["alignatt", "agreement"]
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """A text in two: `committed` stands, `tail` may change. `reason`: why agreement decided."""
+    """A text in two parts: only `tail` may change. `reason` tells why agreement decided."""
 
     committed: tuple[Token, ...]
     tail: tuple[Token, ...]
@@ -40,7 +40,7 @@ class Commit:
 
 
 class CommitPolicy:
-    """Commits the tokens of one utterance. `behind_s`: seconds before the end of the audio."""
+    """Commits the tokens of one utterance up to `behind_s` seconds before the audio's end."""
 
     def __init__(self, policy: Policy = "alignatt", behind_s: float = 0.5) -> None:
         self._policy = policy
@@ -57,13 +57,13 @@ class CommitPolicy:
         is_final: bool,
         unchanging: int = 0,
     ) -> Commit:
-        """Take a decoding of the utterance so far; return what stands of it.
+        """Take a decoding of the utterance so far; return its committed part and its tail.
 
-        `ends_s` has the end of each token in `audio_s` seconds of audio; `unchanging` are leading
-        tokens that the recognizer never takes back, so that nothing is to be waited for. What was
-        committed stays committed, whatever comes, until the final, of which all is. Of a decoding
-        that does not begin with it nothing is committed. The last word is never, nor a mark behind
-        it: the word may be half of one, and a full stop there is a guess.
+        `ends_s` has the end of each token in `audio_s` seconds of audio. `unchanging` is the number
+        of leading tokens that the recognizer never takes back, so they need no wait. Committed
+        tokens stay committed until the final, which is committed whole. A decoding that does not
+        begin with them commits nothing. The last word and a mark after it are never committed: it
+        may be half a word, and a full stop there is a guess.
         """
         tokens = tuple(tokens)
         if is_final:
@@ -71,18 +71,18 @@ class CommitPolicy:
             return Commit(tokens, ())
         ids = _ids(tokens)
         same = common_beginning(_ids(self.committed), ids)
-        # Kept of a refused decoding as well: agreement compares neighbours, whatever came of them.
+        # Kept for a refused decoding too: agreement compares all decodings that follow each other.
         before, self._before = self._before, ids
-        # It was forced to begin so, and does not. To believe it would take back what people have
-        # read.
+        # It was forced to begin with the committed tokens and does not. To accept it would take
+        # back words that people have read.
         if same < len(self.committed):
             return Commit(self.committed, tokens[same:], "the text does not begin as committed")
-        # Times that say nothing would commit everything at once, or never: then agreement decides.
+        # Unusable times would commit everything at once, or nothing: then agreement decides.
         reason = "" if self._policy == "agreement" else _unusable(tokens, ends_s, audio_s)
         if self._policy == "agreement" or reason:
             count = common_beginning(before, ids)
         else:
-            # Times do not go backwards here: the tokens that end early enough are the first ones.
+            # Times never decrease here, so the tokens that end early enough are the first ones.
             count = sum(end_s <= audio_s - self._behind_s for end_s in ends_s)
         count = max(count, unchanging)
         texts = [token.text for token in tokens]
@@ -92,42 +92,42 @@ class CommitPolicy:
 
 
 def _ids(tokens: Sequence[Token]) -> list[int]:
-    # Where in the text a token ends may differ between two decodings that begin alike.
+    # Only ids: a token's end in the text may differ between two decodings that begin alike.
     return [token.id for token in tokens]
 
 
 def _unusable(tokens: Sequence[Token], ends_s: Sequence[float], audio_s: float) -> str:
-    """Return why times of tokens say nothing, "" if they do."""
+    """Return why the tokens' times are unusable, "" if they are usable."""
     if len(ends_s) != len(tokens):
         return "the recognizer tells no times"
     if not all(map(math.isfinite, (*ends_s, audio_s))):
         return "a time is no number"
-    # Forced alignment does so with words that were not spoken.
+    # Forced alignment gives such times for words that were not spoken.
     if any(later < earlier for earlier, later in pairwise(ends_s)):
         return "times go backwards"
     return ""
 
 
 HALF = "\ufffd"
-"""What a token decodes to that is only a part of a character."""
+"""The decoded text of a token that is only a part of a character."""
 
 WORD_MARK = "\u2581"
 """SentencePiece's space."""
 
 _BYTE = "<0x"
-"""Begins SentencePiece's name for a single byte."""
+"""Prefix of SentencePiece's name for a single byte."""
 
 
 def begins_word(piece: str, before: str) -> bool:
-    """Whether a word begins with `piece`, which stands behind `before`.
+    """Whether a word begins with `piece`, which follows `before`.
 
-    In a script without spaces each letter is a word; behind half a character none begins.
+    In a script without spaces each letter is a word. No word begins after half a character.
     """
     if not piece or piece[0].isspace() or piece[0] == WORD_MARK:
         return True
     if before.endswith(HALF) or before.startswith(_BYTE):
         return False
-    # What it will be is not known yet; where letters are words the next one begins here.
+    # The character is not known yet; in scripts where letters are words it begins the next one.
     if piece[0] == HALF or piece.startswith(_BYTE):
         return is_unspaced(before[-1:])
     if unicodedata.category(piece[0]).startswith("M"):  # a vowel above the letter before it
@@ -136,9 +136,9 @@ def begins_word(piece: str, before: str) -> bool:
 
 
 def cut_to_words(pieces: Sequence[str], count: int, least: int = 0) -> int:
-    """Return how many leading pieces, `count` at most, end where a word ends.
+    """Return the number of leading pieces, at most `count`, that end at the end of a word.
 
-    The end of all pieces is taken for the end of a word; below `least` nothing is cut.
+    The end of all pieces counts as the end of a word; the result is at least `least`.
     """
     while least < count < len(pieces) and not begins_word(pieces[count], pieces[count - 1]):
         count -= 1
@@ -146,9 +146,9 @@ def cut_to_words(pieces: Sequence[str], count: int, least: int = 0) -> int:
 
 
 def last_word(pieces: Sequence[str]) -> int:
-    """Return the index of the piece with which the last word begins; punctuation belongs to it.
+    """Return the index of the last word's first piece, 0 without a word.
 
-    0 where there is no word.
+    Punctuation belongs to the word.
     """
     first = len(pieces) - 1
     while first > 0 and not any(map(str.isalnum, pieces[first])):
@@ -159,23 +159,23 @@ def last_word(pieces: Sequence[str]) -> int:
 
 
 Pieces = tuple[tuple[str, ...], ...]
-"""Of each part of the text in turn."""
+"""The pieces of each part of the text, in order."""
 
 _ENOUGH = 6
-"""So many pieces show whether a model's attention follows the text."""
+"""Least number of pieces to tell whether a model's attention follows the text."""
 
 _FOLLOWS = 0.3
-"""Least correlation between the places of pieces and of what they look at."""
+"""Least correlation between the positions of pieces and the positions that they attend to."""
 
 
 class TargetCommit:
     """Commits the translation of one utterance.
 
-    A target word stands when its pieces were made of committed source words, as the translator's
-    cross-attention shows (AlignAtt's rule, on text). Where attention says nothing, what two
-    translations in a row begin with stands. Committed pieces are forced upon the next translation.
+    A target word is committed when the translator's cross-attention shows that its pieces come from
+    committed source words (AlignAtt's rule, on text). If attention is unusable, the common prefix
+    of two translations in a row is committed. The next translation must begin with it.
 
-    `attention_follows` is what is known of the translator so far; a longer text may change it.
+    `attention_follows` is the knowledge about the translator so far; a longer text may change it.
     """
 
     def __init__(self, *, attention_follows: bool = True) -> None:
@@ -183,17 +183,17 @@ class TargetCommit:
         self._before: Pieces = ()
         self.committed: Pieces = ()
         self.closed = 0
-        """Leading parts of which all source and target is committed."""
+        """Number of leading parts whose source and target are completely committed."""
 
     def push(self, parts: Sequence[TargetPart]) -> int:
-        """Take a translation of what was said so far; return its committed characters.
+        """Take a translation of the speech so far; return its number of committed characters.
 
-        The parts are joined by spaces. What was committed stays committed; where a part does not
-        begin with it (it was not made to), only what it has of it counts.
+        The parts are joined by spaces. Committed pieces stay committed. If a part does not begin
+        with them (it was not forced to), only the common prefix counts.
         """
         if not parts:
             return 0
-        # The text is cut into parts anew each time: two parts of before may be one now.
+        # The text is split into parts each time: two earlier parts may be one now.
         forced = regrouped(self.committed, len(parts))
         before, self._before = self._before, tuple(part.pieces for part in parts)
         counts: list[int] = []
@@ -202,13 +202,13 @@ class TargetCommit:
         for place, part in enumerate(parts):
             old = forced[place] if place < len(forced) else ()
             same = common_beginning(old, part.pieces)
-            # Nothing comes between words that stand, so a part in front of some cannot grow.
+            # Nothing is inserted between committed words, so a part before some cannot grow.
             if same < len(old) or (len(part.pieces) > same and any(forced[place + 1 :])):
                 counts.append(same)
                 break
             counts.append(self._count(part, len(old), before[place] if place < len(before) else ()))
             kept[place : place + 1] = [part.pieces[: counts[-1]]]
-            # Behind a part that may still change nothing can stand.
+            # Nothing can be committed after a part that may still change.
             if not part.is_whole:
                 break
             self.closed += 1
@@ -216,13 +216,13 @@ class TargetCommit:
         return _characters(parts, counts)
 
     def _count(self, part: TargetPart, least: int, before: Sequence[str]) -> int:
-        """Return how many pieces of a part stand, of which `least` have stood before."""
+        """Return how many pieces of a part are committed; `least` were committed before."""
         if part.is_whole:
             return len(part.pieces)
         # A few pieces correlate by chance.
         if len(part.looked_at) >= _ENOUGH:
             self.attention_follows = follows(part.looked_at)
-        # From the first piece that looks at words which may still change, nothing stands.
+        # Commit only up to the first piece that attends to words which may still change.
         if part.looked_at and self.attention_follows:
             unsettled = (
                 i for i in range(least, len(part.pieces)) if part.looked_at[i] >= part.settled
@@ -234,9 +234,9 @@ class TargetCommit:
 
 
 def regrouped(pieces: Pieces, count: int) -> Pieces:
-    """Return committed pieces for a text that is now cut into `count` parts, 1 or more.
+    """Return committed pieces for a text that is now split into `count` parts, 1 or more.
 
-    Where there are fewer parts than before the last one gets all that is left.
+    If there are fewer parts than before, the last one gets all remaining pieces.
     """
     if len(pieces) <= count or not count:
         return pieces
@@ -245,9 +245,9 @@ def regrouped(pieces: Pieces, count: int) -> Pieces:
 
 
 def follows(looked_at: Sequence[int]) -> bool:
-    """Whether attention goes through the source as the target goes on.
+    """Whether attention moves through the source as the target grows.
 
-    One that always looks at the same place, or at any, would commit everything at once, or never.
+    Attention to one fixed position, or to random ones, would commit everything at once, or nothing.
     """
     # The correlation with a constant is nan.
     if len(set(looked_at)) < 2:
@@ -256,13 +256,13 @@ def follows(looked_at: Sequence[int]) -> bool:
 
 
 def _characters(parts: Sequence[TargetPart], counts: Sequence[int]) -> int:
-    """Return how many characters of the joined parts so many pieces of each are."""
+    """Return how many characters of the joined parts the given counts of pieces cover."""
     end = start = 0
     for part, count in zip(parts, counts, strict=False):
         if count:
-            # A later part counts only where all before it is committed, so the last end is the end.
+            # A later part counts only if all before it is committed, so the last end is the end.
             end = start + part.until[count - 1]
-        # A part without text takes no space either.
+        # A part without text adds no space either.
         if part.until and part.until[-1]:
             start += part.until[-1] + 1
     return end
@@ -272,10 +272,10 @@ _WORD = re.compile(r"\S+")
 
 
 def agreed(previous: str, text: str) -> int:
-    """Return how many leading characters of `text` end at the last word both texts begin with."""
+    """Return the length of the words of `text` with which both texts begin."""
     end = 0
     for before, now in zip(_WORD.finditer(previous), _WORD.finditer(text), strict=False):
-        # By whole words: of a word that still grows its beginning is not stable.
+        # By whole words, since the beginning of a word that still grows is not stable.
         if before.group() != now.group():
             break
         end = now.end()
@@ -283,46 +283,46 @@ def agreed(previous: str, text: str) -> int:
 
 
 def common_beginning(old: Sequence[object], new: Sequence[object]) -> int:
-    """Return how many words, pieces or ids of tokens both begin with."""
+    """Return the length of the common prefix of words, pieces or token ids."""
     pairs = enumerate(zip(old, new, strict=False))
     return next((at for at, (a, b) in pairs if a != b), min(len(old), len(new)))
 
 
 def revised_words(standing: str, text: str) -> int:
-    """Return how many words of `standing` are not in `text` any more, in their order.
+    """Return how many words of `standing` are missing from `text`, in their order.
 
     Case and punctuation do not count.
     """
     before, now = words(standing), words(text)
-    # autojunk would take the commonest words of a long text for noise, and count them as revised.
+    # autojunk would treat the commonest words of a long text as noise, and count them as revised.
     same = SequenceMatcher(None, before, now, autojunk=False).get_matching_blocks()
     return len(before) - sum(block.size for block in same)
 
 
 class Stabilizer:
-    """Remembers the latest partial of the utterance being spoken."""
+    """Compares each partial of the current utterance with the previous one."""
 
     def __init__(self) -> None:
-        # No utterance has this id: the first partial is compared with nothing.
+        # No utterance has this id, so the first partial is compared with nothing.
         self._id = -1
         self._text = ""
 
     def push(self, id: int, text: str, *, final: bool) -> int:  # noqa: A002 - the protocol's word
-        """Return the stable characters of this revision; all of them when it is final."""
+        """Return the number of stable characters of this revision; all when it is final."""
         stable = len(text) if final else agreed(self._text if id == self._id else "", text)
         self._id, self._text = id, text
         return stable
 
 
 def normalized_erasure(texts: Sequence[str]) -> float | None:
-    """Return the words taken back per word of the last text, None if that text is empty.
+    """Return the erased words per word of the last text, None if that text is empty.
 
-    Of each text, the words behind its longest common beginning with the next one are erased
+    A text's erased words are those after its longest common prefix with the next text
     (Niehues et al. 2016, "Dynamic Transcription for Low-Latency Speech Translation"; over the
     final length: Arivazhagan et al. 2020, "Re-translation versus Streaming for Simultaneous
-    Translation"). 0 is a text that only grew.
+    Translation"). 0 means that the text only grew.
     """
-    lines = [text.split() for text in texts]  # by words: people do not see single letters change
+    lines = [text.split() for text in texts]  # by words: readers do not notice single letters
     if not lines or not lines[-1]:
         return None
     erased = sum(len(old) - common_beginning(old, new) for old, new in pairwise(lines))

@@ -1,12 +1,12 @@
 """Detect model output that must not be shown: empty, control tokens, another language. Pure.
 
-A model that has lost its footing (numbers that overflow on a GPU, a wrong prompt, a quantization
-too far) writes its own control tokens, or goes over to a language of another script.
+A failing model (numeric overflow on a GPU, a wrong prompt, too strong quantization) writes its own
+control tokens, or changes to a language of another script.
 
-Spanish and Portuguese have one script, so letters do not tell them apart. The commonest little
-words do: of a text of some length about every second word is one, and few of them are the same in
-two languages. The method is the oldest of language identification (the share of function words:
-Grefenstette, "Comparing two language identification schemes", 1995).
+Spanish and Portuguese share one script, so letters do not distinguish them. Function words do: in a
+longer text about every second word is one, and two languages share few of them. This is the oldest
+method of language identification (the share of function words: Grefenstette, "Comparing two
+language identification schemes", 1995).
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ _CONTROL = re.compile(
 )
 _MIN_LETTERS = 3
 WINDOW = 80
-"""Words that are judged together: a quoted hymn in Latin is shorter than most of them."""
+"""Number of words judged together; a quoted hymn in Latin is less than most of it."""
 LEAST = 40
-"""Words before anything is said: of fewer, names and loan words can be most."""
+"""Least number of words for a result: with fewer, most can be names and loan words."""
 MARGIN = 0.12
-"""By how much the share of another language's little words must be above that of its own: tested on
+"""By how much another language's share of function words must exceed the own language's: tested on
 windows of LEAST words in tests/unit/text/test_language_check.py.
 """
 
@@ -38,7 +38,7 @@ windows of LEAST words in tests/unit/text/test_language_check.py.
 def gibberish(text: str, lang: str) -> str:
     """Return why `text` in `lang` ("es") must not be shown, "" when it may.
 
-    `empty`: nothing is in it; `control-tokens` of a model's vocabulary stand in it; `wrong-script`:
+    `empty`: it has no text; `control-tokens`: it has control tokens of a model; `wrong-script`:
     most of its letters are of another script than the language's. A Greek word that a preacher
     explains is no reason.
     """
@@ -47,54 +47,54 @@ def gibberish(text: str, lang: str) -> str:
     if _CONTROL.search(text):
         return "control-tokens"
     own = language(lang).script
-    # Letters only: digits and punctuation are of no script, and could be most of a reference.
+    # Letters only: digits and punctuation have no script, and can be most of a reference.
     letters = Counter(script_of(sign) for sign in text if sign.isalpha())
     foreign = sum(count for script, count in letters.items() if script not in own)
-    # Of a language that is not in languages.toml no script is known, and nothing is said.
+    # A language that is not in languages.toml has no known script, so it is not checked.
     if own and foreign >= _MIN_LETTERS and 2 * foreign > letters.total():
         return "wrong-script"
     return ""
 
 
 def script_of(letter: str) -> str:
-    """Return the first word of a letter's name, which is its script for all that matter here."""
-    # By its hyphen "KATAKANA-HIRAGANA PROLONGED SOUND MARK" counts as katakana, "CJK-..." as CJK.
+    """Return the first word of a letter's name, which is its script for all relevant scripts."""
+    # Cut at "-": "KATAKANA-HIRAGANA PROLONGED SOUND MARK" counts as katakana, "CJK-..." as CJK.
     return unicodedata.name(letter, "").partition(" ")[0].partition("-")[0]
 
 
 class OutputLanguage:
-    """Follows the finals of one language. For a language without `common` words it says nothing."""
+    """Checks the finals of one language. A language without `common` words is not checked."""
 
     def __init__(self, lang: str) -> None:
         self._own = language(lang)
         self._others = [
             each
             for each in LANGUAGES.values()
-            # `gibberish` knows those of another script by their letters, at the first caption.
+            # `gibberish` detects languages of another script by letters, at the first caption.
             if each.common and each.code != lang and each.script & self._own.script
         ]
         self._said: deque[str] = deque(maxlen=WINDOW)
         self._told = ""
 
     def take(self, text: str) -> str:
-        """Take a final; return the code of the language that it has changed to, once, else "".
+        """Take a final; return once the code of the language that finals changed to, else "".
 
-        It is told again only after its own language was ahead of all others.
+        It is returned again only after the own language was ahead of all others.
         """
         if not self._own.common:
             return ""
-        # A compound is one word: its halves are none of the little words.
+        # A compound is one word: its halves are no function words.
         self._said.extend(filter(None, ("-".join(words(each)) for each in text.split())))
         if len(self._said) < LEAST:
             return ""
         shares = {each.code: self._share(each.common) for each in self._others}
         best = max(shares, key=shares.__getitem__, default="")
         ahead = shares.get(best, 0.0) - self._share(self._own.common)
-        told, found = self._told, best if ahead > MARGIN else ""
-        # Between the two it stays as it was: a share that wavers around the margin is told once.
+        previous, found = self._told, best if ahead > MARGIN else ""
+        # Between the two the state stays: a share that varies around the margin is reported once.
         if found or ahead < 0:
             self._told = found
-        return found if found != told else ""
+        return found if found != previous else ""
 
     def _share(self, common: frozenset[str]) -> float:
         return sum(word in common for word in self._said) / len(self._said)

@@ -1,6 +1,6 @@
-"""Repetition loops, in which autoregressive decoders get caught. Pure.
+"""Detect repetition loops, a common failure of autoregressive decoders. Pure.
 
-Items are words or tokens; a loop is one n-gram said again and again with nothing between.
+Items are words or tokens; a loop is one n-gram repeated with nothing between.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ __all__ = ["Loop", "anywhere", "at_end", "compression_ratio", "cut", "longest", 
 T = TypeVar("T")
 
 MAX_PERIOD = 16
-"""Longest n-gram looked for."""
+"""Longest n-gram to detect."""
 
 _MIN_ITEMS = 12
 _MIN_COUNT = 4
@@ -38,7 +38,7 @@ class Loop:
 
 
 def longest(items: Sequence[Hashable], max_period: int = MAX_PERIOD) -> Loop:
-    """Return the loop that covers the most items, the one of the shortest period among equals."""
+    """Return the loop that covers the most items, among equals the one with the shortest period."""
     best = Loop()
     for period in range(1, min(max_period, len(items) // 2) + 1):
         run = 0
@@ -47,7 +47,7 @@ def longest(items: Sequence[Hashable], max_period: int = MAX_PERIOD) -> Loop:
             if index < len(items) and items[index] == items[index - period]:
                 run += 1
                 continue
-            # A run counts the items that repeat; the round that they repeat is of the loop too.
+            # A run counts the repeated items; the first round belongs to the loop too.
             loop = Loop(index - run - period, period, run // period + 1)
             if loop.count > 1 and loop.length > best.length:
                 best = loop
@@ -56,12 +56,12 @@ def longest(items: Sequence[Hashable], max_period: int = MAX_PERIOD) -> Loop:
 
 
 def at_end(items: Sequence[Hashable], allowed: int) -> Loop | None:
-    """Return the runaway loop that `items` end in, if any; meant to be asked after every token.
+    """Return the runaway loop at the end of `items`, if any; to be called after every token.
 
-    `allowed`: how often the source itself repeats something. A loop runs away when it is at least
-    12 items long and goes round 4 times and twice more than that.
+    `allowed` is how often the source itself repeats something. A runaway loop has at least 12
+    items, at least 4 rounds, and at least two more rounds than `allowed`.
     """
-    # A longer period cannot have gone round often enough yet.
+    # A longer period cannot have enough rounds yet.
     for period in range(1, min(MAX_PERIOD, len(items) // _MIN_COUNT) + 1):
         last = items[len(items) - period :]
         count = 1
@@ -79,8 +79,8 @@ def anywhere(items: Sequence[Hashable], allowed: int) -> Loop | None:
 
 
 def cut(items: Sequence[T], loop: Loop, keep: int) -> list[T]:
-    """Return `items` with `keep` rounds of the loop left, and what follows unless it is a part of
-    one more round.
+    """Return `items` with only `keep` rounds of the loop, and the rest unless it is a part of one
+    more round.
     """
     rest = list(items[loop.start + loop.length :])
     if rest == list(items[loop.start : loop.start + len(rest)]) and len(rest) < loop.period:
@@ -89,12 +89,12 @@ def cut(items: Sequence[T], loop: Loop, keep: int) -> list[T]:
 
 
 def _runs_away(loop: Loop, allowed: int) -> bool:
-    # Both: "holy, holy, holy" is short, and a litany goes round as often as its source.
+    # Both are needed: "holy, holy, holy" is short, and a litany repeats as often as its source.
     return loop.length >= _MIN_ITEMS and loop.count >= max(_MIN_COUNT, allowed + 2)
 
 
 def compression_ratio(text: str) -> float:
-    """Return how many times smaller zlib makes a text: Whisper's measure of repetition."""
-    # Half of a surrogate pair has no UTF-8, and a measure must not fail on it.
+    """Return a text's compression ratio with zlib: Whisper's measure of repetition."""
+    # Half of a surrogate pair has no UTF-8 form; the measure must not fail on it.
     raw = text.encode(errors="replace")
     return len(raw) / len(zlib.compress(raw))

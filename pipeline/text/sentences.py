@@ -1,9 +1,9 @@
-"""Cut a text where it may be cut, and predict whether a sentence is over. Pure.
+"""Split a text at suitable places, and predict whether a sentence is over. Pure.
 
-A text is cut after sentences, then clauses, then words. Whether a sentence is over where its
-speaker pauses is read from its words: recognizers write a full stop wherever the sound ends
-(docs/decisions/063). languages/endings/CODE.json has the weights of a logistic regression, made by
-training.train.train_sentence_end. A language without such a file is left alone.
+A text is split after sentences, then clauses, then words. The words tell whether a sentence is over
+at a pause, since recognizers write a full stop wherever the sound ends (docs/decisions/063).
+languages/endings/CODE.json has the weights of a logistic regression, made by
+training.train.train_sentence_end. A language without such a file gets no prediction.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ _FEW_WORDS = 2
 
 
 def is_ended(text: str) -> bool:
-    """Whether a sentence ends with the text; three full stops say that it goes on."""
+    """Whether a sentence ends with the text. Three full stops mean that it goes on."""
     bare = text.rstrip(_CLOSING)
     return bare.endswith(tuple(_MARKS)) and not bare.endswith("..")
 
 
 def is_fragment(text: str) -> bool:
-    """Whether a text has too few words to be read by itself, whatever mark stands behind them.
+    """Whether a text has too few words to be read alone, whatever mark follows them.
 
-    Recognizers write one wherever the sound ends. In a script without spaces a letter counts as a
-    word.
+    Recognizers write a mark wherever the sound ends. In a script without spaces a letter counts as
+    a word.
     """
     return len(words(text)) <= _FEW_WORDS
 
@@ -54,9 +54,9 @@ def without_end(text: str) -> str:
 
 
 def without_guessed_end(partial: str) -> str:
-    """Return the text of a partial without a full stop behind its last word.
+    """Return the text of a partial without a full stop after its last word.
 
-    Models write one wherever the sound ends; a translator then closes the sentence too.
+    Models write one wherever the sound ends, and a translator then ends the sentence too.
     """
     return partial if partial.endswith("..") else partial.removesuffix(".")
 
@@ -64,8 +64,8 @@ def without_guessed_end(partial: str) -> str:
 def split(text: str) -> list[str]:
     """Return the sentences of `text` in order, without the white space between them.
 
-    A full stop after a title or initials, between an abbreviation and its number ("1 Cor. 13"),
-    or before a small letter, ends nothing.
+    No sentence ends at a full stop after a title or initials, between an abbreviation and its
+    number ("1 Cor. 13"), or before a small letter.
     """
     sentences = []
     start = 0
@@ -78,10 +78,10 @@ def split(text: str) -> list[str]:
 
 
 def pack(text: str, fits: Callable[[str], bool]) -> list[str]:
-    """Return `text` in as few pieces as fit, cut at sentence ends where that is enough.
+    """Return `text` in as few fitting pieces as possible, split at sentence ends if possible.
 
-    Nothing is lost: joined by spaces the pieces are the words of `text`. A single word that does
-    not fit is a piece of its own all the same.
+    Nothing is lost: joined by spaces, the pieces are the words of `text`. A single word that does
+    not fit is still a piece.
     """
     return _pack(text, fits, (split, _CLAUSE.split, str.split))
 
@@ -89,12 +89,12 @@ def pack(text: str, fits: Callable[[str], bool]) -> list[str]:
 def _pack(
     text: str, fits: Callable[[str], bool], ways: tuple[Callable[[str], list[str]], ...]
 ) -> list[str]:
-    # No way is left for a single word: too long a piece is better than a lost one.
+    # A single word cannot be split: a piece that is too long is better than a lost one.
     if fits(text) or not ways:
         return [text]
     pieces: list[str] = []
     for unit in ways[0](text):
-        # As full as may be: each piece is a run of the translator, without what stands in the
+        # As full as possible, since the translator runs once per piece and does not see the
         # others.
         if pieces and fits(f"{pieces[-1]} {unit}"):
             pieces[-1] += f" {unit}"
@@ -104,7 +104,7 @@ def _pack(
 
 
 def _ends(before: str, mark: str, after: str) -> bool:
-    # What goes on with a small letter is the same sentence.
+    # A small letter continues the same sentence.
     if after.islower():
         return False
     # Only a single full stop can belong to a word; "!", "?" and "..." never do.
@@ -112,37 +112,37 @@ def _ends(before: str, mark: str, after: str) -> bool:
         return True
     said = before.rpartition(" ")[2].lstrip("\"'“‘(")
     word = said.lower()
-    # "C.S. Lewis", "the U.S. Army"; small letters end one: "at 5 p.m. We".
+    # "C.S. Lewis", "the U.S. Army". After small letters a sentence can end: "at 5 p.m. We".
     if _INITIALS.fullmatch(said):
         return False
     if word in _TITLES or (word in _NUMBERED and after.isdigit()):
         return False
-    # A single letter is an initial ("C. S. Lewis"), but for the pronoun: "So do I."
+    # A single letter is an initial ("C. S. Lewis"), except for the pronoun: "So do I."
     return len(word) != 1 or not word.isalpha() or word == "i"
 
 
 HALF = 0.5
-"""From so sure on a text is taken for half a sentence."""
+"""Least probability of going on at which a text counts as half a sentence."""
 
 ENOUGH_WORDS = 25
-"""A caption with so many words waits for no more: nobody reads a longer one in one go."""
+"""A caption with so many words does not wait for more, since a longer one is hard to read."""
 
 _LENGTHS = (1, 2, 3, 4, 6, 9, 14)
 _PAUSE_BIAS, _SHARPNESS = -1.0, 2.0
-"""Where speakers pause more sentences are over than among the places that the weights are from."""
+"""At speakers' pauses more sentences are over than at the places used to train the weights."""
 
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """Of a language: by feature, positive where a sentence goes on."""
+    """Weights of a language by feature; positive means that a sentence goes on."""
 
     bias: float
     of: dict[str, float]
 
 
 def features(said: Sequence[str]) -> Iterator[str]:
-    """Yield what is known of a text's words, at least one."""
-    # The trainer asks this function too: a change makes the weights of languages/endings wrong.
+    """Yield the features of a text's words, of which there is at least one."""
+    # The trainer uses this function too: a change invalidates the weights of languages/endings.
     yield f"last {said[-1]}"
     yield f"first {said[0]}"
     yield f"count {next((most for most in _LENGTHS if len(said) <= most), 'more')}"
@@ -152,10 +152,10 @@ def features(said: Sequence[str]) -> Iterator[str]:
 
 
 def goes_on(text: str, lang: str) -> float:
-    """Return how likely a text's sentence is not over, 0..1; 0 where nothing is known of it."""
+    """Return the probability, 0..1, that a text's sentence is not over; 0 if it is unknown."""
     weights = weights_of(lang)
     said = words(text)
-    # 0 is the safe answer: the utterance ends at its pause, as it would without a prediction.
+    # 0 is the safe answer: the utterance ends at its pause, as without a prediction.
     if weights is None or not said or len(said) >= ENOUGH_WORDS:
         return 0.0
     logit = weights.bias + _PAUSE_BIAS + sum(weights.of.get(each, 0.0) for each in features(said))
@@ -164,6 +164,6 @@ def goes_on(text: str, lang: str) -> float:
 
 @cache
 def weights_of(lang: str) -> Weights | None:
-    """Return the weights of a language, None where there are none. They are read once."""
+    """Return the weights of a language, None if there are none. The file is read once."""
     file = Path(bundled("languages", "endings", f"{lang}.json"))
     return Weights(**json.loads(file.read_text("utf-8"))) if file.is_file() else None

@@ -1,6 +1,6 @@
 """Write abbreviations, ordinals, times and numbers as they are said (es, fr, pt). Pure.
 
-Only those that espeak-ng spells or reads as something else: it knows the others.
+Only forms that espeak-ng spells out or misreads; it knows the others.
 """
 
 from __future__ import annotations
@@ -64,9 +64,9 @@ _ABBREVIATIONS = {
     },
     "pt": {"cap.": "capítulo", "v.": "versículo", "Pr.": "pastor"},
 }
-"""Titles as well, which it knows: after their full stop Kokoro would pause before the name."""
+"""Includes titles, which espeak-ng knows: Kokoro would pause after their full stop."""
 _ROMAN = "(?=[IVX])X{0,3}(?:IX|IV|V?I{0,3})"
-"""To 39: with more letters they are as often the initials of something."""
+"""Up to 39: numerals with more letters are as often initials."""
 _VALUES = {"I": 1, "V": 5, "X": 10}
 
 
@@ -93,14 +93,14 @@ _FORMS: dict[str, tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...]] 
         (r"(?<=\d)\.(?=[ºª])", ""),
         *((r"\b1\.?er\b", "primer"), (r"\b3\.?er\b", "tercer")),
         (rf"(?<=[Ss]iglo ){_ROMAN}\b|(?<=[Cc]apítulo ){_ROMAN}\b", _cardinal),
-        # Thousands. A verse of three digits is only in Psalm 119; four groups are a telephone.
+        # Thousands. Only Psalm 119 has verses of three digits; four groups are a phone number.
         (r"(?<![\d.,:])(?<!\d )(?!119 1)(\d{1,3}) (\d{3})(?![ .,:]?\d)", r"\1\2"),
         (r"(?<![\d.,:])(?<!\d )(\d{1,2}) (\d{3}) (\d{3})(?![ .,:]?\d)", r"\1\2\3"),
         (r"\b(\d\d?)[:.](\d\d) ?h(?:rs|s)?\b", r"\1, \2 horas"),
         (r"(?<=\d) ?h(?:rs|s)?\b", " horas"),
         *((r"(?<=\d) ?km\b", " kilómetros"), (r"(?<=\d) ?cm\b", " centímetros")),
-        # "En Apocalipsis 1 Juan ve" is no letter of John's: where a name may be meant, a chapter
-        # must follow.
+        # "En Apocalipsis 1 Juan ve" is no letter of John's: if it may be a person's name, a
+        # chapter must follow.
         *(
             (rf"\b(?:{number}) (?=(?:{books})\b)", f"{said} de ")
             for books, sayings in (
@@ -115,7 +115,7 @@ _FORMS: dict[str, tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...]] 
         *(("ᵉ", "e"), ("ʳ", "r")),
         (r"\b[nN]° ?(?=\d)", "numéro "),
         (r"\bPs\.? (?=\d)", "Psaume "),
-        # Spaces part thousands, and espeak-ng reads "2020 500" as one number: so does no writer.
+        # Spaces separate thousands, so espeak-ng reads "2020 500" as one number; nobody writes so.
         (r"(?<![\d.,])(\d{4,}) (?=\d{3}\b)", r"\1, "),
         (r"\b(Psaume 119) (?=1\d\d\b)", r"\1, "),
         (r"\bpp?\. ?(?=\d)", "page "),
@@ -131,12 +131,12 @@ _FORMS: dict[str, tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...]] 
         *((r"(?<=\d) ?h ?(?=\d\d\b)", " heures "), (r"(?<=\d) ?h\b", " heures")),
     ),
 }
-"""Forms with numbers; each is looked for in what those before it have made."""
+"""Forms with numbers; each is applied to the result of those before it."""
 
 
 def _known(lang: str) -> tuple[re.Pattern[str], dict[str, str]]:
     given = _ABBREVIATIONS[lang]
-    # At the beginning of a sentence; a single capital letter is somebody's initial.
+    # Capitalized for the start of a sentence, except single letters, which would be initials.
     capital = {key[0].upper() + key[1:]: said for key, said in given.items() if key[1] != "."}
     known = capital | given
     longest = sorted(known, key=len, reverse=True)
@@ -148,13 +148,13 @@ _KNOWN = {lang: _known(lang) for lang in _ABBREVIATIONS}
 
 
 def as_said(text: str, lang: str) -> str:
-    """Return a text, single spaces between its words, with such forms written out."""
+    """Return a text, with single spaces between its words, with such forms written out."""
     if lang in _KNOWN:
         pattern, known = _KNOWN[lang]
 
         def written_out(found: re.Match[str]) -> str:
             after = text[found.end() :]
-            # Its full stop may end the sentence too, and "v.4" has no space.
+            # Its full stop may also end the sentence, and "v.4" has no space.
             end = "." if not after and found[0][-1] == "." else " " * after[:1].isdigit()
             return known[found[0].replace(". ", ".")] + end
 

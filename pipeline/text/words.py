@@ -1,4 +1,4 @@
-"""Words in every script: the one definition by which all parts compare texts. Pure."""
+"""Words in every script: the one definition with which all parts compare texts. Pure."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ import unicodedata
 from collections.abc import Iterable
 
 Span = tuple[int, int]
-"""From one character of a text up to another."""
+"""Start and end (exclusive) of a range of characters."""
 
 UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
-"""Thai, Lao, Burmese, Khmer, kana, Han, as a class of a regular expression: written without spaces,
-so that each letter counts as a word.
+"""Thai, Lao, Burmese, Khmer, kana, Han, as a regular expression's class. They are written without
+spaces, so each letter counts as a word.
 """
 MARKS = "".join(
     sign for sign in map(chr, range(0x0300, 0x3100)) if unicodedata.category(sign)[0] == "M"
 )
 """Accents, vowels and tones above, below and behind a letter: they belong to it."""
 
-# A sign of these says a syllable or a word. As many letters for each as make translations of the
-# pages' own words as long as the English ones; of kana, those of a verse.
+# A character of these is a syllable or a word. The factors make translations of the pages' own
+# texts as long as the English ones; the factor of kana comes from a verse.
 _LETTERS_A_SIGN = (
     (re.compile("[\u3400-\u9fff\uf900-\ufaff]"), 4.0),
     (re.compile("[\u3040-\u30ff]"), 1.5),
@@ -29,63 +29,63 @@ _LETTERS_A_SIGN = (
 )
 _UNSPACED_LETTER = re.compile(f"(?=[{UNSPACED}])[^\\W_]")
 _LETTERS = f"(?:(?![{UNSPACED}])[^\\W_][{MARKS}]*)+"
-# An apostrophe inside belongs to the word (don't, l'Église); hyphens part words.
+# An apostrophe inside belongs to the word (don't, l'Église); hyphens separate words.
 WORD = re.compile(f"(?=[{UNSPACED}])[^\\W_][{MARKS}]*|{_LETTERS}(?:['’]{_LETTERS})*")
 """Letters and digits, with apostrophes inside."""
 
 
 ELIDED = r"(?:[cdjlmnst]|(?:jusqu|lorsqu|puisqu|quoiqu|qu))'"
-"""What French writes at one with a word that begins with a vowel: "l'alliance", "qu'elle"."""
+"""French elided words, joined to a word that begins with a vowel: "l'alliance", "qu'elle"."""
 
 _ELISION = re.compile(ELIDED.replace("'", "['’]") + f"(?={_LETTERS})", re.IGNORECASE)
 
 
 def words(text: str) -> list[str]:
-    """Return the words of a text as they are compared: no case, no punctuation, straight
+    """Return the words of a text in the form for comparison: no case, no punctuation, straight
     apostrophes.
     """
-    # Some editors write an accent as a sign of its own, recognizers never do.
+    # Some editors write an accent as a separate character; recognizers never do.
     whole = unicodedata.normalize("NFC", text.casefold())
     return [word.replace("’", "'") for word in WORD.findall(whole)]
 
 
 def word_set(line: str) -> frozenset[str]:
-    """Return the words of a line with spaces between them, as tables of words are written."""
+    """Return the words of a line that are separated by spaces, as in tables of words."""
     return frozenset(line.split())
 
 
 def plain(word: str) -> str:
-    """Return a word as it is compared: small letters, no accents but for ñ."""
-    # NFD parts letters from accents. The tilde stays: año and ano are different words.
-    parted = unicodedata.normalize("NFD", word.casefold().replace("’", "'"))
-    bare = "".join(c for c in parted if c == "\u0303" or not unicodedata.combining(c))
-    # Put together again: in tables of words ñ is one sign.
+    """Return a word in the form for comparison: small letters, no accents except ñ."""
+    # NFD separates letters and accents. The tilde stays: año and ano are different words.
+    separated = unicodedata.normalize("NFD", word.casefold().replace("’", "'"))
+    bare = "".join(c for c in separated if c == "\u0303" or not unicodedata.combining(c))
+    # Recombined, since ñ is one character in tables of words.
     return unicodedata.normalize("NFC", bare)
 
 
 def elided(text: str, at: int = 0) -> int:
-    """Return how many characters of the word at a place French has put before another one.
+    """Return the length of the French elided word that begins the word at `at`.
 
-    2 of "l'alliance", 0 of most words.
+    2 for "l'alliance", 0 for most words.
     """
     found = _ELISION.match(text, at)
     return found.end() - at if found else 0
 
 
 def behind(text: str, beginning: str) -> int | None:
-    """Return how many characters of `text` the words of `beginning` are, and signs behind them.
+    """Return how many characters of `text` the words of `beginning` and the marks after them take.
 
-    None where it does not begin with these words, or the last of them is a part of another one.
+    None if it does not begin with these words, or the last of them is a part of another word.
     """
     count = len(words(beginning))
     if words(text)[:count] != words(beginning):
         return None
     ends = [found.end() for found in WORD.finditer(text)]
-    # Behind the last word its marks follow, up to a space or to the next word.
+    # Include the marks after the last word, up to a space or the next word.
     at = ends[count - 1] if count else 0
     while at < len(text) and not text[at].isspace() and not WORD.match(text, at):
         at += 1
-    # The last word has become another one: "twenty-five" of "twenty", "2,000" of "2".
+    # The last word has become another one: "twenty" became "twenty-five", "2" became "2,000".
     is_other = (
         count and at < len(text) and not (text[at].isspace() or is_unspaced(text[at - 1 : at + 1]))
     )
@@ -93,12 +93,12 @@ def behind(text: str, beginning: str) -> int | None:
 
 
 def is_unspaced(text: str) -> bool:
-    """Whether a text holds a letter of a script that is written without spaces."""
+    """Whether a text contains a letter of a script that is written without spaces."""
     return _UNSPACED_LETTER.search(text) is not None
 
 
 def length(text: str) -> float:
-    """Return how long a text is in letters of an alphabet, whatever its script.
+    """Return the length of a text in letters of an alphabet, whatever its script.
 
     "神は愛です" is about as long as "God is love".
     """
@@ -107,5 +107,5 @@ def length(text: str) -> float:
 
 
 def is_free(span: Span, taken: Iterable[Span]) -> bool:
-    """Whether a stretch overlaps none of those that are taken."""
+    """Whether a span overlaps none of the taken spans."""
     return all(span[1] <= start or span[0] >= end for start, end in taken)

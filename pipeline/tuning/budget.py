@@ -1,6 +1,6 @@
-"""Work out, without measuring, what models need of memory and how fast a translator writes. Pure.
+"""Estimate, without measuring, models' memory and a translator's speed. Pure.
 
-Weights are known from the files; the rest is arithmetic with a model's layers and the settings.
+File sizes give the weights; the rest is computed from a model's layers and the settings.
 Bytes count in thousands: 1 GB is 10^9 bytes.
 """
 
@@ -17,42 +17,42 @@ from pipeline.tuning.plan import Machine
 Where = Literal["gpu", "ram"]
 
 CUDA_CONTEXT_BYTES: Final = 400_000_000
-"""What CUDA itself takes of a GPU for each process that uses it. Each engine is a process."""
+"""GPU memory of CUDA itself for each process that uses it. Each engine is a process."""
 SERVICE_BYTES: Final = 300_000_000
-"""The daemon itself: displays, history, the voice detector."""
+"""Memory of the daemon itself: displays, history, the voice detector."""
 TOKENS_NEEDED: Final = 5.3
-"""Tokens a second that keep up with fluent speech (docs/MODELS.md)."""
+"""Tokens a second needed to keep up with fluent speech (docs/MODELS.md)."""
 
 _WHISPER_SHARES: Final[Mapping[str, float]] = {
     **dict.fromkeys(("int8", "int8_float16", "int8_float32", "int8_bfloat16"), 0.5),
     **dict.fromkeys(("float16", "bfloat16", "default", "auto"), 1.0),
     "float32": 2.0,
 }
-"""Memory of the weights by compute type, for each byte of the file, which holds 16 bits each."""
+"""Memory of the weights by compute type, per byte of the file, which has 16 bits per weight."""
 _WHISPER_WORK_BYTES = 140_000_000
-"""Encoder states and buffers of one utterance: the largest model and a window of 30 s."""
+"""Encoder states and buffers of one utterance, for the largest model and a window of 30 s."""
 _LOGITS_BYTES = 262_144 * 4
-"""What one token of a batch takes in Gemma's last layer: a number for each word it knows."""
+"""Memory of one token of a batch in Gemma's last layer: a number for each vocabulary entry."""
 _GEMMA_WORK_BYTES = 50_000_000
 _KEY_AND_VALUE_BYTES = 2 * 2  # both of 16 bits
 _EFFICIENCY = (0.15, 0.8)
-"""Share of the memory's bandwidth that llama.cpp reaches while it writes token by token. With the
-2 ms below the upper is what is cited for RTX 3090 and 4090 (189 and 195 tokens a second of Gemma 3
-4B, Q4_K_M), the lower the least that was reported of llama-cpp-python on RTX 2070, 3060 and A2000.
-"""
+"""Shares of the memory's bandwidth that llama.cpp reaches while it writes token by token. With the
+2 ms below, the upper share gives the speeds cited for RTX 3090 and 4090 (189 and 195 tokens a
+second of Gemma 3 4B, Q4_K_M); the lower one, the least reported for llama-cpp-python on RTX 2070,
+3060 and A2000."""
 _STEP_S = 0.002
-"""What a token takes however small the model."""
+"""Fixed time of a token, even with a very small model."""
 RAM_BANDWIDTH: Final = 40.0
-"""GB a second on paper of two channels of DDR4-2400..2666, assumed where nobody has said."""
+"""Nominal GB a second of two channels of DDR4-2400..2666, assumed if nothing else is known."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What the cache of a decoder depends on."""
+    """The numbers that determine the size of a decoder's cache."""
 
     layers: int
     heads: int
-    """That keep keys and values, in each layer."""
+    """Heads with keys and values, in each layer."""
     head_size: int
 
     def cache_bytes(self, context: int) -> int:
@@ -67,12 +67,12 @@ _SHAPES: Final[Mapping[str, Shape]] = {
     "12b": Shape(48, 8, 256),
     "27b": Shape(62, 16, 128),
 }
-"""Gemma 3, TranslateGemma among them, by the number in their names."""
+"""Gemma 3 models, including TranslateGemma, by the size in their names."""
 
 
 @dataclass(frozen=True, slots=True)
 class KnownGpu:
-    """A GPU as its maker describes it: memory in GB, GB a second of bandwidth."""
+    """A GPU by its maker's data: memory in GB, bandwidth in GB a second."""
 
     name: str
     memory_gb: float
@@ -98,7 +98,7 @@ GPUS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """One part of what is needed, and where."""
+    """One part of the memory that is needed, and where."""
 
     what: str
     bytes: int
@@ -107,7 +107,7 @@ class Need:
 
 @dataclass(frozen=True, slots=True)
 class Writing:
-    """How a final translator is set up."""
+    """The setup of a final translator."""
 
     model: str
     size_bytes: int
@@ -118,38 +118,38 @@ class Writing:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where models are to fit: on a GPU with what cannot be there in RAM, or in RAM only."""
+    """The memory for models: a GPU, and RAM for the models that cannot use it; or RAM only."""
 
     name: str
     gpu_bytes: int
     ram_bytes: int
     bandwidth: float | None
-    """Of the memory that holds the weights, GB a second on paper; None if not known."""
+    """Nominal bandwidth of the memory that holds the weights, GB a second; None if not known."""
     has_gpu: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """A final translator at one place, with all else that a service needs beside it."""
+    """A final translator at one place, with everything else that a service needs."""
 
     model: str
     gpu_bytes: int
     ram_bytes: int
     fits: bool
     tokens_per_second: tuple[float, float] | None
-    """The least and the most to expect, None where the memory's bandwidth is not known."""
+    """The expected minimum and maximum, None if the memory's bandwidth is not known."""
 
     @property
     def keeps_up(self) -> bool:
         """Whether it may be quick enough for fluent speech."""
         speed = self.tokens_per_second
-        # What nobody can tell is not ruled out.
+        # An unknown speed is not ruled out.
         return speed is None or speed[1] >= TOKENS_NEEDED
 
 
 def shape_of(name: str) -> Shape | None:
-    """Return the layers of a Gemma by the size in its name, None if that says nothing."""
-    # Not inside another word: "v0.4b" or "q4_b" are no sizes.
+    """Return the shape of a Gemma by the size in its name, None if there is none."""
+    # Not inside another word: "v0.4b" and "q4_b" are no sizes.
     found = re.search(r"(?<![\w.])(\d+)([bm])(?![a-z0-9])", name.casefold().replace("_", "-"))
     return _SHAPES.get(found[0]) if found else None
 
@@ -157,7 +157,7 @@ def shape_of(name: str) -> Shape | None:
 def hearing_needs(
     model: str, size_bytes: int, compute_type: str, *, on_gpu: bool
 ) -> tuple[Need, ...]:
-    """Return what a Whisper of 16 bits in `size_bytes` takes when it has become `compute_type`."""
+    """Return the needs of a 16-bit Whisper of `size_bytes`, converted to `compute_type`."""
     weights = round(size_bytes * _WHISPER_SHARES.get(compute_type, 1.0))
     where: Where = "gpu" if on_gpu else "ram"
     need = Need(f"recognizer: {model}, {compute_type}", weights + _WHISPER_WORK_BYTES, where)
@@ -165,7 +165,7 @@ def hearing_needs(
 
 
 def writing_needs(final: Writing) -> tuple[Need, ...]:
-    """Return what a final translator takes: weights, cache, work and CUDA's context."""
+    """Return a final translator's needs: weights, cache, work and CUDA's context."""
     where: Where = "gpu" if final.on_gpu else "ram"
     shape = shape_of(final.model)
     needs = [Need(f"final translator: {final.model}", final.size_bytes, where)]
@@ -177,26 +177,26 @@ def writing_needs(final: Writing) -> tuple[Need, ...]:
 
 
 def quick_needs(model: Model) -> tuple[Need, ...]:
-    """Return what the quick translator takes, which always works on the CPU."""
+    """Return the needs of the quick translator, which always runs on the CPU."""
     return (Need(f"quick translator: {model.name}", model.memory_bytes, "ram"),)
 
 
 def total(needs: Iterable[Need], where: Where) -> int:
-    """Return the sum of all that is needed at one place."""
+    """Return the sum of all needs at one place."""
     return sum(need.bytes for need in needs if need.where == where)
 
 
 def fits(needs: Sequence[Need], *, ram_bytes: int, gpu_bytes: int) -> bool:
-    """Return whether memory and GPU have room for all of it, and for the service itself."""
+    """Return whether RAM and GPU have room for all needs and for the service itself."""
     in_ram = total(needs, "ram") + SERVICE_BYTES
     return in_ram <= ram_bytes and total(needs, "gpu") <= gpu_bytes
 
 
 def tokens_per_second(size_bytes: int, bandwidth: float) -> tuple[float, float]:
-    """Return the least and the most tokens a second to expect of a model of that size.
+    """Return the expected minimum and maximum of tokens a second for a model of that size.
 
-    Each token reads all weights once, so memory sets the pace. `bandwidth` is in GB a second, on
-    paper.
+    Each token reads all weights once, so memory limits the speed. `bandwidth` is the nominal one in
+    GB a second.
     """
     read_s = size_bytes / (bandwidth * 1e9)
     least, most = (1 / (read_s / share + _STEP_S) for share in _EFFICIENCY)
@@ -204,7 +204,7 @@ def tokens_per_second(size_bytes: int, bandwidth: float) -> tuple[float, float]:
 
 
 def level_of(final: Writing, others: Sequence[Need], place: Place) -> Level:
-    """Return whether a final translator fits a place beside `others`, and how quick it may be."""
+    """Return whether a final translator fits a place beside `others`, and its expected speed."""
     needs = [*others, *writing_needs(final)]
     speed = tokens_per_second(final.size_bytes, place.bandwidth) if place.bandwidth else None
     return Level(
@@ -217,13 +217,13 @@ def level_of(final: Writing, others: Sequence[Need], place: Place) -> Level:
 
 
 def known_gpu(name: str) -> KnownGpu | None:
-    """Return the GPU of which `name` speaks, "NVIDIA GeForce RTX 3090" say; None: not known."""
-    # Often taken for the next one after the RTX A2000, which has less than half of its memory.
+    """Return the GPU that `name` contains, e.g. "NVIDIA GeForce RTX 3090"; None if not known."""
+    # "A2000 Ada" is a common name of the A2000's successor, which has over twice its memory.
     name = re.sub(r"\b(RTX )?A?2000 Ada\b", "RTX 2000 Ada", name, flags=re.IGNORECASE)
     matching = [
         gpu for gpu in GPUS if re.search(rf"\b{re.escape(gpu.name)}\b", name, re.IGNORECASE)
     ]
-    # The longest: "RTX A2000" and a shorter name may both be in what a driver says.
+    # The longest: a driver's name may contain both "RTX A2000" and a shorter name.
     return max(matching, key=lambda gpu: len(gpu.name), default=None)
 
 
@@ -232,23 +232,23 @@ def _context(whose: str, *, on_gpu: bool) -> tuple[Need, ...]:
 
 
 _COST_PER_BYTE: Final = 0.41 / 147_882_941
-"""Processor seconds for a second of speech, by a recognizer's size: Whisper base's, measured."""
+"""Processor seconds per second of speech and byte of a recognizer, measured with Whisper base."""
 _SHARE: Final = 0.55
-"""Of the cores that the recognizer may keep busy: translators and displays need the others."""
+"""Share of the cores for the recognizer; translators and displays need the others."""
 _CORES_FOR_DRAFT = 4
 _CORES_FOR_FINAL = 8
-"""From here on a processor is quick enough for a 4B model (docs/MODELS.md)."""
+"""With so many cores a processor is quick enough for a 4B model (docs/MODELS.md)."""
 # The defaults of [translate.final].
 _CONTEXT, _BATCH = 2048, 128
 
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """Names of models by role; without a role for which none knows the languages."""
+    """Names of models by role. A role is missing if no model knows the languages."""
 
     models: Mapping[Role, str]
     on_gpu: bool = False
-    """Whether recognizer and final translator are to use the GPU."""
+    """Whether recognizer and final translator should use the GPU."""
 
 
 def propose(
@@ -256,19 +256,19 @@ def propose(
 ) -> Proposal:
     """Return the best models that probably fit and keep up with fluent speech on this machine.
 
-    `known` are the registry's models; those that the starter was measured to beat are left out. A
-    role for which none fits gets the starter, where that knows the languages.
+    `known` are the registry's models; models that measured worse than the starter are left out. A
+    role without a fitting model gets the starter, if the starter knows the languages.
     """
     usable = [
         model
         for model in known
         if not model.is_behind_starter and all(model.can(source, target) for target in targets)
     ]
-    # Both engines or neither: a proposal has one place for the two.
+    # Both engines or neither, since a proposal has one place for the two.
     on_gpu = bool(machine.gpus) and machine.cuda and machine.llama_gpu
     gpu = max(machine.gpus, key=lambda each: each.free_bytes) if on_gpu else None
     of_gpu = known_gpu(gpu.name) if gpu else None
-    # None for a GPU that is not in the table: no pace can be told then.
+    # None for a GPU that is not in the table, since its speed is unknown.
     bandwidth = (of_gpu.bandwidth if of_gpu else None) if gpu else RAM_BANDWIDTH
     free = gpu.free_bytes if gpu else 0
     place = Place("here", free, machine.ram_free_bytes, bandwidth, on_gpu)
@@ -284,7 +284,7 @@ def propose(
     if draft:
         taken.append(Need(draft.name, draft.memory_bytes, "ram"))
     finals = list(_finals(usable, taken, place, machine, len(targets)))
-    # A GPU has room and pace for the largest; a processor is doing well with the smallest.
+    # A GPU is large and fast enough for the largest; a processor gets the smallest.
     best = (max if on_gpu else min)(finals, key=lambda model: model.size_bytes, default=None)
     models: dict[Role, str] = {
         "stt": hears.name if hears else STARTER,
@@ -310,9 +310,9 @@ def _can_hear(model: Model, place: Place, machine: Machine) -> bool:
 
 def _hearing(model: Model, place: Place) -> Sequence[Need]:
     if place.has_gpu:
-        # `tune` tries int8_float16 there, whose weights are as large.
+        # `tune` tries int8_float16 on a GPU; its weights have the same size.
         return hearing_needs(model.name, model.size_bytes, "int8", on_gpu=True)
-    return [Need(model.name, model.memory_bytes, "ram")]  # with what loading takes for a moment
+    return [Need(model.name, model.memory_bytes, "ram")]  # including the peak while loading
 
 
 def _finals(
@@ -325,7 +325,7 @@ def _finals(
         if model.role == "gemma":
             final = Writing(model.name, model.size_bytes, _CONTEXT, _BATCH, place.has_gpu)
             level = level_of(final, taken, place)
-            # Of a GPU that nobody knows no pace can be told.
+            # An unknown GPU counts as just fast enough.
             least, most = level.tokens_per_second or (TOKENS_NEEDED * languages,) * 2
             pace = least if place.has_gpu else (least + most) / 2
             if level.fits and pace >= TOKENS_NEEDED * languages:

@@ -28,7 +28,7 @@ class ExternalLoad:
         idle_s, busy_s, own_s = (
             now - then for now, then in zip(_processor_s(), self._start, strict=True)
         )
-        # Counted in ticks of 10 ms, so that a short look may come out below 0 or above 1.
+        # Times are in ticks of 10 ms, so a short measurement may give less than 0 or more than 1.
         whole_s = idle_s + busy_s
         return min(1.0, max(0.0, (busy_s - own_s) / whole_s)) if whole_s > 0 else 0.0
 
@@ -55,7 +55,7 @@ def gpus() -> tuple[Gpu, ...]:
 
 
 def parse_gpus(listed: str) -> tuple[Gpu, ...]:
-    """Return the GPUs in nvidia-smi's lines `name, total MiB, free MiB`; others are left out."""
+    """Return the GPUs in nvidia-smi's lines `name, total MiB, free MiB`; skip other lines."""
     parsed = []
     for line in listed.splitlines():
         with suppress(ValueError):  # "[N/A]", as on machines that share their memory

@@ -97,9 +97,9 @@ def steps(role: Role, settings: Settings, machine: Machine, layers: int = 0) -> 
     if role == "stt":
         stt = settings.stt
         if stt.local_engine != "whisper":
-            # On the CPU, where it counts its threads by itself: measured as it is set.
+            # It runs on the CPU and chooses its threads itself: measured as it is set.
             return [Step(({"stt.threads": stt.threads},), on_cpu=True)]
-        # What is set for a GPU, float16 say, may be impossible on the processor.
+        # A compute type for a GPU, such as float16, may be impossible on the processor.
         own = stt.compute_type if stt.device == "cpu" else "int8"
         places: list[Values] = [{"stt.device": "cpu", "stt.compute_type": own}]
         if machine.cuda:
@@ -129,13 +129,13 @@ def choose(trials: Sequence[Trial]) -> Trial | None:
     worked = [(trial, trial.figures) for trial in trials if trial.figures is not None]
     if not worked:
         return None
-    # The cheapest come first, so the first that is quick enough is the one to take.
+    # The cheapest come first, so the first that is quick enough is the best choice.
     quickest = min(figures.busy for _, figures in worked)
     return next(trial for trial, figures in worked if figures.busy <= quickest * _NEAR)
 
 
 def quicker(one: Trial, other: Trial) -> Trial:
-    """Return the quicker of two trials of the same settings: disturbances only ever add time."""
+    """Return the quicker of two trials of the same settings, since disturbances only add time."""
     both = [trial for trial in (one, other) if trial.figures is not None]
     return min(both, key=lambda trial: trial.figures.busy if trial.figures else 0.0, default=one)
 
@@ -145,9 +145,9 @@ def _each(key: str, values: Sequence[Value]) -> Step:
 
 
 def _threads(key: str, most: int, now: int) -> Step:
-    """Return doubling numbers of threads up to `most`, and what is set now."""
+    """Return doubling numbers of threads up to `most`, and the current setting."""
     most = min(most, _MOST_THREADS)
-    # Doubled each time: the gain of one more thread falls with their number.
+    # Doubled each time, since the gain of one more thread falls with their number.
     counts = {1 << power for power in range(most.bit_length()) if 1 << power <= most}
     return Step(tuple({key: count} for count in sorted(counts | {most, now})), on_cpu=True)
 
@@ -155,9 +155,9 @@ def _threads(key: str, most: int, now: int) -> Step:
 BUDGETS: Mapping[Role, float] = {"stt": 0.5, "marian": 0.2, "gemma": 0.7}
 """Limits of an engine's work, seconds for each second of speech.
 
-A queue grows without end as its server's share of busy time nears 1; at 0.7 what comes at random
-still waits about one service time (Pollaczek and Khinchine, M/D/1: r / 2(1 - r)). Whisper and
-Marian share one thread, so they share the 0.7; Gemma has a thread of its own.
+A queue grows without limit as its server's busy share nears 1. At 0.7, random arrivals still wait
+about one service time (Pollaczek and Khinchine, M/D/1: r / 2(1 - r)). Whisper and Marian share one
+thread, so they share the 0.7; Gemma has its own thread.
 """
 CORES = 0.8
 """Share of the cores that all engines together may keep busy; the rest is for the system."""
@@ -171,7 +171,7 @@ HEADROOM_BYTES = 300_000_000
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """A judgement, and in `fix` what to do about it; with `ok` that is only advice."""
+    """A judgement. `fix` tells what to do about it; with `ok` it is only advice."""
 
     what: Role | str
     ok: bool
@@ -181,7 +181,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """A model's need of memory."""
+    """A model's memory need."""
 
     name: str
     role: Role
@@ -221,11 +221,11 @@ def judge(
     if role == "stt" and partial_ms and figures.finals_busy < budget:
         # The rest goes to partials, whose number falls as the time between them grows.
         partials = figures.busy - figures.finals_busy
-        # Work on partials goes with how many there are, and these with 1 / partial_ms.
+        # Work on partials is proportional to their number, which is proportional to 1 / partial_ms.
         needed_ms = partial_ms * partials / (budget - figures.finals_busy)
-        # Rarer partials would be of no use to anybody who reads.
+        # Rarer partials would be useless to readers.
         if needed_ms <= 4000:
-            # Rounded up: a little less would be too much work again.
+            # Rounded up, since a smaller value would be too much work again.
             fix += f" Or fewer partial captions: vad.partial_ms = {-int(-needed_ms // 100) * 100}."
     return Verdict(role, ok=False, message=f"{load}: it cannot keep up.", fix=fix)
 
@@ -244,7 +244,7 @@ def judge_together(figures: Mapping[Role, Figures], machine: Machine) -> Verdict
 
 def judge_memory(needs: Sequence[Need], machine: Machine) -> Verdict:
     """Judge whether the models in use fit into the free memory."""
-    # Of free memory, not of all: other programs keep what they have.
+    # Compared with free memory, since other programs keep theirs.
     total = sum(need.need_bytes for need in needs) + HEADROOM_BYTES
     parts = ", ".join(f"{need.name} {human_size(need.need_bytes)}" for need in needs)
     free = human_size(machine.ram_free_bytes)
@@ -256,7 +256,7 @@ def judge_memory(needs: Sequence[Need], machine: Machine) -> Verdict:
 
 
 def judge_processor(machine: Machine) -> list[Verdict]:
-    """Judge other programs' load; no verdict if it was too small to spoil the figures."""
+    """Judge other programs' load; no verdict if it was too small to distort the figures."""
     if machine.busy <= BUSY:
         return []
     ok = machine.busy <= TOO_BUSY
@@ -267,7 +267,7 @@ def judge_processor(machine: Machine) -> list[Verdict]:
 
 
 def judge_gpu(machine: Machine) -> list[Verdict]:
-    """Return what keeps the engines from using a GPU that is there."""
+    """Return the reasons why the engines cannot use an existing GPU."""
     if not machine.gpus:
         return []
     verdicts = []
@@ -298,7 +298,7 @@ def find_smaller(
 ) -> Model | None:
     """Return the largest known model expected to keep up when one of `size_bytes` does not.
 
-    Work is taken to grow with the size of the file: each token reads all weights once.
+    It assumes that work grows with the file's size, since each token reads all weights once.
     """
     share = max(
         figures.busy / BUDGETS[role],
@@ -309,5 +309,5 @@ def find_smaller(
         for model in known
         if model.role == role and model.size_bytes > 0 and model.size_bytes * share <= size_bytes
     ]
-    # Of those that keep up the largest one is the best.
+    # The largest one that keeps up is the best.
     return max(fit, key=lambda model: model.size_bytes, default=None)

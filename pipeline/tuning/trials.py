@@ -55,9 +55,9 @@ from pipeline.tuning.workload import (
 log = structlog.get_logger()
 
 _PATIENCE = 2
-"""Multiple of its time after which a trial is ended with what it has."""
+"""Multiple of its time after which a trial ends with its results so far."""
 _HANGS_S = 120.0
-"""Deadline of one translation here; long, so that a slow machine gets figures and no error."""
+"""Deadline of one translation here; long, so that a slow machine gets figures, not an error."""
 
 
 class Tuning:
@@ -81,11 +81,11 @@ class Tuning:
         self._golden = read_golden(bundled("demo", "golden.json"))
         self.trials: list[Trial] = []
         self.chosen: dict[Role, Trial] = {}
-        """The best trial of each role so far; its values hold those of the steps that are done."""
+        """The best trial of each role so far; its values include those of finished steps."""
         self.memory_bytes: dict[Role, int] = {}
         """Memory of each engine."""
         self._jobs: dict[Role, int] = {}
-        # Replaced by each trial that fails: the last reason is told if nothing works.
+        # Each failed trial replaces it: the last reason is reported if nothing works.
         self._error = StarkError("tune-nothing-works", "Nothing that was tried works.")
 
     @property
@@ -113,8 +113,8 @@ class Tuning:
     def run(self, role: Role) -> Iterator[Trial]:
         """Try all steps of a role and yield each trial, also one known from an earlier step.
 
-        The present setting is replaced only by one that was quicker twice, in turns. If nothing
-        works, raises the StarkError of the last trial.
+        Another setting replaces the present one only if it was quicker in two alternating trials.
+        If nothing works, raises the StarkError of the last trial.
         """
         work, known = self._work(role), dict[tuple[tuple[str, Value], ...], Trial]()
         planned = self.steps(role)
@@ -122,24 +122,24 @@ class Tuning:
         set_now: Values = {key: flat[key] for step in planned for key in step.alternatives[0]}
         values = dict(set_now)
         for step in planned:
-            # Threads of the processor hardly matter to an engine on a GPU.
+            # The number of CPU threads hardly matters to an engine on a GPU.
             if step.on_cpu and plan.on_gpu(values):
                 continue
             tried = []
             for alternative in step.alternatives:
-                # On top of what the earlier steps have chosen.
+                # In addition to the choices of the earlier steps.
                 now = values | dict(alternative)
                 key = tuple(sorted(now.items()))
-                if key not in known:  # else its figures from an earlier step are still good
+                if key not in known:  # else its figures from an earlier step are still valid
                     self._begin(role, alternative)
                     known[key] = self._try(role, now, work)
                 tried.append(replace(known[key], tried=alternative))
                 self.trials.append(tried[-1])
                 yield tried[-1]
             best = plan.choose(tried)
-            # Two at most: the best one, and the setting in force if it was among those tried.
+            # At most two: the best one, and the current setting if it was tried.
             rivals = [t for t in tried if t is best or t.tried.items() <= set_now.items()]
-            # Once more, one after the other: what ran first may have had the quieter minute.
+            # A second time, one after the other, since other load may have differed before.
             if best is not None and len(rivals) == 2:
                 for rival in rivals:
                     self._begin(role, rival.tried)
@@ -159,12 +159,12 @@ class Tuning:
             with closing(_engine(role, settings)) as engine:
                 engine.load()
                 # Before it is timed: an engine that is quick because it writes nonsense must not
-                # win.
+                # be chosen.
                 self._check(role, engine)
                 known = self._jobs.get(role)
                 jobs = work.jobs[:known]
-                # The first trial sets how many jobs there are; a slower one may take twice as long
-                # for them.
+                # The first trial sets the number of jobs; a slower one may take _PATIENCE times as
+                # long for them.
                 patience_s = self._limit_s * (1 if known is None else _PATIENCE)
                 timing = time_jobs(jobs, engine, self._limit_s, patience_s, engine.cpu_s)
                 used = engine.memory_bytes
@@ -172,7 +172,7 @@ class Tuning:
             self._error = error
             return Trial(role, values, problem=str(error))
         self.memory_bytes.setdefault(role, used)
-        self._jobs.setdefault(role, len(timing.seconds))  # all others do as much, no more
+        self._jobs.setdefault(role, len(timing.seconds))  # all others do as many jobs, no more
         figures = figures_of(work, timing)
         log.debug("trial", role=role, **values, **asdict(figures), jobs=len(timing.seconds))
         return Trial(role, values, figures)
@@ -183,7 +183,7 @@ class Tuning:
         if reason := engine.degraded_reason.rstrip("."):
             raise EngineError("gpu-unavailable", f"It does not fit: {reason}.")
         lang = translate.source if role == "stt" else translate.target
-        # Nobody knows what is right in that language, so the figures have to do.
+        # There is no golden text in that language, so only the figures count.
         if translate.source not in golden.text:
             return
         if isinstance(engine, RecognizerProcess):
@@ -206,7 +206,7 @@ class Tuning:
             return translating()
         with closing(_translator("marian", self._settings)) as quick:
             quick.load()
-            # The drafts of a service: Gemma guesses its tokens from them.
+            # As in a service, Gemma uses these drafts to guess its tokens.
             return translating([quick.translate(sentence.source).text for sentence in sermon()])
 
 
@@ -216,17 +216,17 @@ def model_path(role: Role, settings: Settings) -> Path:
 
 
 def model_name(role: Role, settings: Settings) -> str:
-    """Return what the settings name for a role, "auto" resolved. Raises ModelError."""
+    """Return the name of the role's model in the settings, "auto" resolved. Raises ModelError."""
     if role == "stt":
         return recognizer_name(settings)
     return translator_name(settings, role)
 
 
 def _engine(role: Role, settings: Settings) -> RecognizerProcess | TranslatorProcess:
-    """Return the engine in a process of its own: its crash is a result like another."""
+    """Return the engine in its own process, so that a crash is a normal result."""
     if role != "stt":
         return _translator(role, settings)
-    # Without a restart: a crash is what this trial is to find out.
+    # Without a restart, since the trial must detect a crash.
     recognizer = factory.recognizer_process(settings, restarts=False, local=True)
     if settings.stt.hotwords:
         recognizer.hotwords = Dictionary(settings).hotwords
@@ -243,7 +243,7 @@ def _translator(role: Role, settings: Settings) -> TranslatorProcess:
 
 @dataclass(frozen=True, slots=True)
 class Tuned:
-    """The result. Unless `complete` it was interrupted, and holds what was done by then."""
+    """The result. If it is not `complete`, it was interrupted and has the trials until then."""
 
     complete: bool
     machine: Machine
@@ -271,8 +271,8 @@ def conclude(done: Tuning, settings: Settings, machine: Machine, *, complete: bo
     names = {role: model_name(role, settings) for role in figures}
     sizes = {role: _size_bytes(model_path(role, settings)) for role in figures}
     in_use = [
-        # An engine may reuse memory that another one freed, so that little growth is measured: it
-        # needs at least the size of its file.
+        # An engine may reuse memory that another one freed, so the measured growth may be too
+        # small. It needs at least the size of its file.
         Need(names[role], role, max(done.memory_bytes[role], sizes[role]))
         for role in figures
     ]

@@ -1,4 +1,4 @@
-"""The work on which engines are measured, the demo sermon cut as in a service, and its timing."""
+"""The work for measuring engines (the demo sermon, cut as in a service), and its timing."""
 
 from __future__ import annotations
 
@@ -20,9 +20,7 @@ from pipeline.tuning.plan import Figures
 T = TypeVar("T")
 
 LANGS = ("en", "es")
-"""Languages of the sermon. Engines for other languages get the same one, since their speed hardly
-differs.
-"""
+"""Languages of the sermon. Engines for other languages use it too: their speed hardly differs."""
 _ROUNDS = 5
 _LEAST = 4
 """Least number of jobs, however long they take."""
@@ -47,7 +45,7 @@ class Hearing:
 
     @property
     def final(self) -> bool:
-        """Whether the utterance is at its end."""
+        """Whether the utterance is whole."""
         return self.utterance.is_whole
 
     def do(self, engine: Any) -> None:
@@ -73,7 +71,7 @@ class Work:
     """All jobs of one engine for some speech."""
 
     jobs: tuple[Job, ...]
-    """In an order of which any prefix is an even sample."""
+    """In an order in which any prefix is an even sample."""
     speech_s: float
     """Length of the speech, without pauses."""
 
@@ -83,15 +81,15 @@ class Work:
 
 
 def hearing(settings: Settings) -> Work:
-    """Return the recognizer's work. Raises AudioError, ModelError for what ships with us."""
+    """Return the recognizer's work. Raises AudioError, ModelError for bundled files."""
     detector, segmenter = Silero(), Segmenter(settings.vad)
     detector.load()
     utterances: list[Utterance] = []
-    # As fast as it goes: cutting into utterances counts samples, not time.
+    # As fast as possible, since the segmenter counts samples, not time.
     for block in fast_blocks(bundled("demo", "sermon.flac")):
         utterances += segmenter.push(block, detector.probability(block.pcm))
     utterances += segmenter.flush()
-    # Of an eager utterance its final is made as well, without more work.
+    # An eager utterance's final needs no further work.
     eager = {(each.id, each.revision + 1) for each in utterances if each.cause == "eager"}
     jobs = [
         Hearing(each)
@@ -103,7 +101,7 @@ def hearing(settings: Settings) -> Work:
 
 
 def quick_translating(settings: Settings) -> Work:
-    """Return the quick translator's work: each sentence as far as it is spoken, and whole."""
+    """Return the quick translator's work: the partials of each sentence, and the sentence."""
     sentences = sermon()
     jobs = [
         Translating(text, final=final)
@@ -128,7 +126,7 @@ def sermon() -> tuple[Sentence, ...]:
 
 def growing(sentence: Sentence, partial_s: float) -> list[tuple[str, bool]]:
     """Return the texts translated while a sentence is spoken, each (text so far, is it whole)."""
-    # As if words were spoken at an even pace, which is near enough for a measurement.
+    # It assumes an even speaking rate, which is accurate enough for a measurement.
     words, took_s = sentence.source.split(), sentence.end_s - sentence.start_s
     # vad.partial_ms = 0 means finals only.
     partials = int(took_s / partial_s) if partial_s else 0
@@ -143,7 +141,7 @@ def interleaved(jobs: Sequence[T]) -> tuple[T, ...]:
 
     Finals and partials alternate as long as there are both.
     """
-    # What has no `final` of its own counts as one.
+    # A job without `final` counts as a final.
     finals = _spread([job for job in jobs if getattr(job, "final", True)])
     partials = _spread([job for job in jobs if not getattr(job, "final", True)])
     turns = [job for pair in zip(finals, partials, strict=False) for job in pair]
@@ -178,13 +176,13 @@ def time_jobs(
 ) -> Timing:
     """Do the jobs repeatedly while there is time, and return the least time of each.
 
-    The least, because disturbances only ever add time. Stops in the first round after `patience_s`
+    The least time counts because disturbances only add time. Stops in round one after `patience_s`
     (by default `limit_s`), in later ones after `limit_s`. `cpu_s` returns the processor time used
     by the engine's process. Raises EngineError.
     """
     seconds: list[float] = []
     began_s, used_s = time.perf_counter(), cpu_s()
-    # In rounds: a disturbance then costs each job one of its times, and the least one counts.
+    # In rounds: then a disturbance spoils only one of each job's times, and the least counts.
     for turn in range(_ROUNDS):
         done = len(seconds) if turn else len(jobs)  # later rounds repeat what the first one did
         for place, job in enumerate(jobs[:done]):
@@ -212,7 +210,7 @@ def figures_of(work: Work, timing: Timing) -> Figures:
     def load(*, final: bool) -> float:
         """Return the seconds of work of all finals, or of all partials."""
         taken = [took_s for job, took_s in done if job.final is final]
-        # Not all jobs were done in the time: those that were represent the others.
+        # If the time was too short for all jobs, the finished ones represent the others.
         return work.count(final=final) * sum(taken) / len(taken) if taken else 0.0
 
     finals_busy = load(final=True) / work.speech_s

@@ -1,8 +1,8 @@
-"""The church's voice: two threads that speak captions and send the sound to who listens.
+"""The church's voice: two threads that speak captions and send the sound to listeners.
 
-`voice` asks the engine for one clause after another, of the languages in turns; `voice sound` sends
-a quarter of a second of each language four times a second, silence where nothing is said, so that
-players go on. Nothing that captions need waits for either. Where nobody listens nothing is made.
+`voice` asks the engine for one clause after another, for the languages in turn. `voice sound` sends
+a quarter of a second of each language four times a second, or silence, so that players continue.
+Captions never wait for either thread. Without listeners no sound is made.
 """
 
 from __future__ import annotations
@@ -23,55 +23,55 @@ from pipeline.voice.playout import FRAME, RATE_HZ, Encoder, Playout
 
 log = structlog.get_logger()
 
-# Whole frames. A shorter step costs more packets, a longer one makes each listener later.
+# Whole frames. A shorter step costs more packets; a longer one adds delay for each listener.
 _STEP = 10 * FRAME
 STEP_S = _STEP / RATE_HZ
-"""The sound that is sent at a time, seconds."""
-# Less, and a slow machine leaves gaps; more, and what is hidden has been made already.
+"""Length of the sound that is sent at a time, seconds."""
+# With less, a slow machine leaves gaps; with more, sound of a later hidden caption exists already.
 _AHEAD_S = 1.5
-"""So much of what was said is still to be heard when the next clause is made."""
+"""Queued sound at which the next clause is made."""
 _LOST_S = 2.0
-"""So late, the sound goes on from now: the machine was asleep."""
-# A new process loads its model meanwhile; asking at once would only lose the next clause, too.
+"""Delay after which the sound continues from now: the machine was asleep."""
+# A new process loads its model meanwhile; an immediate retry would lose the next clause too.
 _GONE_S = 1.0
 _FAULT = "voice"
 
 Spread = Callable[[str, bytes], None]
-"""Takes a language and its next sound; b"" takes back the sound that was sent last. Any thread."""
+"""Takes a language and its next sound; b"" takes back the latest sent sound. Any thread."""
 
 
 class _Channel:
-    """A language: what is to be said in it, and its sound."""
+    """A language: the text to say in it, and its sound."""
 
     def __init__(self, lang: str, fastest: float, forget: Callable[[str], None]) -> None:
-        """`forget` takes back what was sent of the language, for who joins in a moment."""
+        """`forget` takes back the language's sent sound, so that new listeners do not get it."""
         self.lang = lang
         self._forget = forget
         self.narrator = Narrator(lang, fastest)
         self.playout = Playout()
-        # Belongs to `voice sound`; all else here is under the lock of the voice.
+        # Belongs to `voice sound`; the lock of the voice guards everything else here.
         self.encoder: Encoder | None = None
         self.making: int | None = None
-        """The caption of the clause that is being made; None: nobody is to hear that any more."""
+        """The caption of the clause being made; None if that clause must not be heard any more."""
         self.taken_back = 0
-        """How often what was sent has been taken back."""
+        """How often sent sound has been taken back."""
 
     def silence(self) -> None:
-        """Say nothing of what was not heard yet."""
+        """Drop everything that was not heard yet."""
         self.narrator.pass_over_all()
         self.playout.drop()
         self.making = None
         self._take_back()
 
     def cut_off(self, caption_id: int) -> None:
-        """Let nothing of a caption be heard any more; the others go on."""
+        """Stop the sound of a caption; the others continue."""
         self.playout.drop(caption_id)
         self._take_back()
         if self.making == caption_id:
             self.making = None
 
     def _take_back(self) -> None:
-        # What was sent last is still to be had by who joins: it goes as well.
+        # New listeners still get the latest sent sound, so it is taken back too.
         self.taken_back += 1
         self._forget(self.lang)
 
@@ -82,12 +82,12 @@ class Voice:
     def __init__(
         self, langs: Sequence[str], fastest: float, listeners: Callable[[], Collection[str]]
     ) -> None:
-        """`listeners` tells in which languages anybody listens; any thread calls it."""
+        """`listeners` returns the languages that have listeners; any thread calls it."""
         self._channels = {lang: _Channel(lang, fastest, self._forget_sent) for lang in langs}
         self._listeners = listeners
         self._changed = threading.Condition()
-        """Guards all below, and narrators and playouts."""
-        # Kept, since captions go on while the displays are blank and must be passed over.
+        """Guards all attributes below, narrators and playouts."""
+        # Kept, since captions continue while the displays are blank and must be skipped.
         self._is_blank = False
         self._is_spared = False
         self._notice: dict[str, str] = {}
@@ -103,20 +103,20 @@ class Voice:
         spare: Callable[[], bool],
         gone: Callable[[], None],
     ) -> None:
-        """Begin. `spare`: whether the machine has no time for it now.
+        """Start the threads. `spare` tells whether the machine has no time for the voice now.
 
-        `gone` is called, in a thread, where it cannot speak at all. What goes wrong is reported to
+        `gone` is called, in a thread, if the voice cannot speak at all. Faults are reported to
         `emit`.
         """
 
-        # Told and begun anew: the service must not end because of a voice.
+        # A failure is reported and the thread restarts: a voice must not end the service.
         def failed(error: BaseException) -> None:
             emit(Fault(_FAULT, "voice-broken", f"The voice has failed: {described(error)}."))
 
         def speak() -> None:
             self._speak(speaker, emit, spare, gone)
 
-        # Before the threads: from their first moment on a caption may be taken back.
+        # Before the threads start, since a caption may be taken back from then on.
         self._spread = spread
         self._threads = [
             Thread(speak, "voice", failed=failed, again=True),
@@ -126,7 +126,7 @@ class Voice:
             thread.start()
 
     def close(self) -> None:
-        """End. What the engine is at is not waited for."""
+        """End, without waiting for the engine."""
         self._ending.set()
         with self._changed:
             # Wakes the voice thread, which waits for something to say.
@@ -137,7 +137,7 @@ class Voice:
     # What happens in the service
 
     def take(self, message: CaptionMessage, lang: str) -> None:
-        """Take a caption that is new or has changed."""
+        """Take a new or changed caption."""
         channel = self._channels.get(lang)
         if channel is None:
             return
@@ -147,7 +147,7 @@ class Voice:
                 narrator.pass_over(message)
             else:
                 narrator.take(message, time.monotonic())
-            # After it was taken: only the new version says that the caption is hidden.
+            # After the narrator took it, since only the new version says that it is hidden.
             if narrator.is_silenced(message.id):
                 channel.cut_off(message.id)
             self._changed.notify_all()
@@ -156,29 +156,29 @@ class Voice:
         """Be silent while the displays are blank."""
         with self._changed:
             self._is_blank = is_blank
-            # Not on the way back: captions that came meanwhile were passed over one by one.
+            # Not when the displays return: captions that came meanwhile were skipped one by one.
             if is_blank:
                 self._silence()
 
     def notice(self, texts: dict[str, str]) -> None:
-        """Say a notice to who listens, in each language in which it is written.
+        """Say a notice to the listeners, in each language of `texts`.
 
-        Each language's translation comes with all that there are: none is said twice for that.
+        Each new translation comes together with the earlier ones; none is said twice.
         """
         with self._changed:
-            # One text that stays the same: it is the old notice with one translation more.
+            # If one text stays the same, it is the old notice with another translation.
             is_new = not any(self._notice.get(lang) == text for lang, text in texts.items())
             self._notice = texts
             for lang, channel in self._channels.items():
                 if is_new:
                     channel.cut_off(NOTICE)
-                # Who joins later reads it on the page: it may be of no use by then.
+                # Later listeners read it on the page, since it may be outdated by then.
                 text = texts.get(lang, "") if lang in self._listeners() else ""
                 channel.narrator.notice(text, is_new=is_new)
             self._changed.notify_all()
 
     def forget(self) -> None:
-        """Say nothing of what was said until now: something of it is off the record."""
+        """Drop all earlier speech, since some of it is off the record."""
         with self._changed:
             self._silence()
 
@@ -197,23 +197,23 @@ class Voice:
         try:
             speaker.load()
         except StarkError as error:
-            # At the end of the service an engine that cannot be had is no fault.
+            # At the end of the service a missing engine is no fault.
             if not self._ending.is_set():
                 emit(Fault(_FAULT, error.code, f"{error.message} {error.fix}".rstrip()))
                 gone()
             return
         while not self._ending.is_set():
             self._look(spare())
-            # A list, not a generator in `any`: that would ask only the first language that speaks.
+            # A list, not a generator: `any` would stop at the first language that speaks.
             spoken = [self._speak_next(channel, speaker, emit) for channel in self._heard()]
             if not any(spoken):
                 with self._changed:
-                    # With a limit: that less is left to be heard wakes nobody.
+                    # With a timeout, since a shrinking sound queue does not notify.
                     self._changed.wait(STEP_S)
 
     def _look(self, is_spared: bool) -> None:
-        """Go by whether the machine has time: the voice is the first thing that it gives up."""
-        # Read without the lock: this thread alone writes it.
+        """Pause or resume by the machine's load: the voice is given up first."""
+        # Read without the lock, since only this thread writes it.
         if is_spared == self._is_spared:
             return
         log.warning("voice given up" if is_spared else "voice goes on", reason="machine is behind")
@@ -230,7 +230,7 @@ class Voice:
         """Say the next clause of a language; return whether there was one."""
         with self._changed:
             queued_s = channel.playout.queued_s
-            # A notice waits until the screens show it as well.
+            # A notice waits until the screens show it too.
             if queued_s > _AHEAD_S or self._is_blank:
                 return False
             clause = channel.narrator.next(time.monotonic(), queued_s)
@@ -238,9 +238,9 @@ class Voice:
         if clause is None:
             return False
         try:
-            # Without the lock: this may take seconds, and captions must not wait for it.
+            # Without the lock, since this may take seconds and captions must not wait.
             pcm = speaker.speak(clause.text, channel.lang, clause.rate)
-        except EngineGoneError:  # its keeper tells
+        except EngineGoneError:  # its keeper reports it
             self._ending.wait(_GONE_S)
             return True
         except EngineError as error:
@@ -249,10 +249,10 @@ class Voice:
         if not len(pcm):
             log.info("nothing to say", caption=clause.caption_id, reason="no word that can be said")
         with self._changed:
-            # Hidden, blank or off the record since it was begun: then nobody is to hear it.
+            # None if it was hidden, blanked or put off the record meanwhile: then drop it.
             if channel.making is not None:
                 channel.playout.put(clause.caption_id, pcm)
-                # No text: a log may be handed on. `make bench-voice` reads when words are heard.
+                # No text, since logs may be shared. `make bench-voice` reads when words are heard.
                 count, is_end = len(clause.text.split()), clause.is_end
                 said = {"caption": clause.caption_id, "words": count, "is_end": is_end}
                 length_s = len(pcm) / RATE_HZ
@@ -263,7 +263,7 @@ class Voice:
     # The thread that sends
 
     def _send(self, spread: Spread) -> None:
-        # By the clock and not by pauses: these would add up, and players run dry after minutes.
+        # By the clock: fixed pauses would add up, and players would run dry after minutes.
         due_s = time.monotonic()
         while not self._ending.wait(max(0.0, due_s - time.monotonic())):
             due_s += STEP_S
@@ -278,12 +278,12 @@ class Voice:
                             channel.silence()
                             channel.narrator.notice("")
                     continue
-                # Made here, in its thread: loading the codec takes long, and the lock is not held.
+                # Made here, in its thread and without the lock, since loading the codec takes long.
                 channel.encoder = channel.encoder or Encoder()
                 with self._changed:
                     pcm, taken_back = channel.playout.take(_STEP), channel.taken_back
-                # Without the lock: encoding takes milliseconds, and captions must not wait for it.
+                # Without the lock, since encoding takes milliseconds and captions must not wait.
                 spread(channel.lang, channel.encoder.encode(pcm))
-                # Hidden meanwhile: it was taken back before it was sent, so once more.
+                # It was taken back before it was sent, so take it back again.
                 if channel.taken_back != taken_back:
                     self._forget_sent(channel.lang)

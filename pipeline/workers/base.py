@@ -1,7 +1,7 @@
 """The threads: listen, transcribe, translate. Each owns its engines and reports to the main thread.
 
-Every worker loads its engines in its own thread, says so, waits for `begin`, works until its
-input ends, and says how it ended. What nobody expected ends the daemon; systemd restarts it.
+Every worker loads its engines in its own thread, reports that, waits for `begin`, works until its
+input ends, and reports how it ended. An unexpected error ends the daemon; systemd restarts it.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from pipeline.engines.process.sharing import process_of
 from pipeline.engines.protocols import Recognizer, Speaker, Translator
 
 FAULTS_IN_A_ROW = 5
-"""So many engine errors without a success between them mean that the engine is gone."""
+"""After so many engine errors without a success between them, the engine counts as gone."""
 
 
 def is_unusable(error: ModelError) -> bool:
-    """Whether a model is where the settings say, and cannot be used all the same."""
+    """Whether a model exists where the settings say, but cannot be used."""
     return isinstance(error, ModelCrashError) or error.code == "model-broken"
 
 
@@ -46,7 +46,7 @@ class Worker(Thread):
         return self._begun.is_set()
 
     def begin(self) -> None:
-        """Let the worker start on its input, once every worker is ready."""
+        """Let the worker start its work, after every worker is ready."""
         self._begun.set()
 
     def _live(self) -> None:
@@ -54,7 +54,7 @@ class Worker(Thread):
         try:
             self.load()
             self.emit(WorkerReady(self.name))
-            # A stop during the start sets it as well: otherwise this thread would wait for ever.
+            # A stop during the start sets it too; otherwise this thread would wait forever.
             self._begun.wait()
             self.work()
         except BaseException as unexpected:  # noqa: BLE001 - the thread's one way to tell anybody
@@ -82,12 +82,12 @@ class Worker(Thread):
             if not is_unusable(error):
                 raise
             self.emit(Fault(self.name, error.code, error.message))
-            # A wrong setting ends the start; a model that is broken costs this engine only.
+            # A wrong setting ends the start; a broken model only costs this engine.
             return False
         return True
 
     def note_success(self) -> None:
-        """Note a success: errors before it no longer count."""
+        """Note a success; earlier errors no longer count."""
         self._faults = 0
 
     @property
@@ -97,11 +97,11 @@ class Worker(Thread):
 
 
 _REMEMBERED = 256
-"""Stretches of work that are remembered: minutes of partials."""
+"""Number of remembered work intervals: minutes of partials."""
 
 
 class WorkLog:
-    """The stretches of time that one thread spent with an engine. Any thread may ask."""
+    """The time intervals that one thread spent with an engine. Any thread may read them."""
 
     def __init__(self) -> None:
         self._done: deque[tuple[float, float]] = deque(maxlen=_REMEMBERED)
@@ -114,17 +114,17 @@ class WorkLog:
         try:
             yield
         finally:
-            # Before the next line: `since` may find the stretch twice in between, but not miss it.
+            # Before the next line: in between `since` may find the interval twice, never miss it.
             self._done.append((began_s, time.monotonic()))
             self._began_s = None
 
     def since(self, from_s: float, now_s: float) -> float:
-        """Return how many of the seconds from `from_s` to `now_s` (monotonic) it was at work."""
-        # Read before `_done`: a stretch that ends in between is found there.
+        """Return the seconds of work between `from_s` and `now_s` (monotonic)."""
+        # Read before `_done`: an interval that ends in between is found there.
         began_s = self._began_s
         ends_s = {} if began_s is None else {began_s: now_s}
-        # A copy, since the thread at work appends meanwhile; by its beginning a stretch that ends
-        # just now is counted once.
+        # A copy, since the working thread appends meanwhile. The start time is the key, so an
+        # interval that ends just now counts once.
         ends_s.update(self._done.copy())
         return sum(max(0.0, end - max(begin, from_s)) for begin, end in ends_s.items())
 
@@ -138,8 +138,8 @@ class TargetEngines:
     final: Translator | None
 
     def stages(self, *, is_first: bool) -> tuple[str, str]:
-        """Return the names of the threads to which the two belong, the quick translator's first."""
-        # The first target's quick pass is made in the thread that has heard the words.
+        """Return the names of the threads of both translators, the quick translator's first."""
+        # The first target's quick pass runs in the transcribe thread.
         if is_first:
             return "transcribe", "translate"
         return f"quick-{self.lang}", f"translate-{self.lang}"
@@ -147,30 +147,30 @@ class TargetEngines:
 
 @dataclass(frozen=True, slots=True)
 class Engines:
-    """Everything heavy: made by the engines' factory or by a test, loaded by the workers."""
+    """All heavy parts: made by the engines' factory or by a test, loaded by the workers."""
 
     source: AudioSource
     detector: SpeechDetector
     recognizer: Recognizer
     targets: tuple[TargetEngines, ...]
-    """Those of each target language, in the order of the settings."""
+    """The translators of each target language, in the order of the settings."""
     compare: Translator | None = None
     """A second final translator, in rehearsals."""
     speaker: Speaker | None = None
-    """Speaks the captions to who listens."""
+    """Speaks the captions to listeners."""
     songs: SongDetector | None = None
-    """Tells song from speech; without it only operators hold captions while there is song."""
+    """Distinguishes song from speech; without it only operators can hold captions during song."""
 
     def by_stage(self) -> list[tuple[str, EngineProcess]]:
-        """Return the engines in processes of their own, with the worker that each belongs to.
+        """Return the engines that have their own process, with the worker of each.
 
-        One that several languages share belongs to the first of them.
+        An engine that several languages share belongs to the first of them.
         """
         places: list[tuple[str, object]] = [("transcribe", self.recognizer)]
         for number, target in enumerate(self.targets):
             quick, final = target.stages(is_first=number == 0)
             places += [(quick, target.partial), (final, target.final)]
-        # Behind the recognizer and the two translators of the first target, with which it compares.
+        # After the recognizer and the first target's two translators, with which it compares.
         places.insert(3, ("compare", self.compare))
         places.append(("speech", self.speaker))
         found: dict[int, tuple[str, EngineProcess]] = {}

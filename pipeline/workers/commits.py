@@ -1,4 +1,4 @@
-"""Committed text of the utterance that is being spoken, kept from one partial to the next."""
+"""Committed text of the current utterance, kept from one partial to the next."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ log = structlog.get_logger()
 
 
 class Commitments:
-    """Ties the commit policies of source and target to the utterance they are about."""
+    """Applies the commit policies of source and target to the current utterance."""
 
     def __init__(self) -> None:
         self._stabilizer = Stabilizer()
@@ -37,41 +37,41 @@ class Commitments:
         self._id = id
         self._stt = stt
         self._source = CommitPolicy(stt.commit, stt.commit_s)
-        # What is known of the translator holds for the next utterance as well.
+        # The knowledge about the translator stays valid for the next utterance.
         self._target = TargetCommit(attention_follows=self._target.attention_follows)
         self._settled = ""
         self._stands = 0
-        # Committed source words and what stood of their translation, oldest first.
+        # Committed source words and the committed part of their translation, oldest first.
         self._history: list[tuple[list[str], Standing]] = []
         self._stood = ""
         self._revised = 0
         self._reopened: Reopened | None = None
         self.said = 0
-        """Leading characters of the source text whose translation is `lead`, and not made anew."""
+        """Leading characters of the source text whose translation is `lead`; it is not remade."""
         self.lead = ""
 
     def prefix(self, utterance: Utterance, stt: Stt) -> tuple[int, ...]:
-        """Return the ids of the tokens that the recognition of a partial is to begin with.
+        """Return the ids of the tokens with which the recognition of a partial must begin.
 
-        `stt` holds from the beginning of an utterance. One that goes on after it was thought to be
-        over begins anew only where that took back what stood: the words had been misheard.
+        `stt` applies from the start of an utterance. An utterance that resumes after it seemed over
+        starts fresh only if its final took back committed words, since these were misheard.
         """
         if utterance.id != self._id:
             self._begin(utterance.id, stt)
         return tuple(token.id for token in self._source.committed)
 
     def go_on(self, transcript: Transcript, reopened: Reopened | None) -> None:
-        """Keep of a final that speech returned to what it said, while its words are still heard.
+        """Keep the translation of a reopened final while its words are still recognized.
 
-        Only the rest is translated then, and put behind it.
+        Then only the rest is translated and appended to it.
         """
         if self._lang not in ("", transcript.lang):
-            # The words so far were heard in a language that is not spoken.
+            # The words so far were recognized in the wrong language.
             self._begin(self._id, self._stt)
         self._lang = transcript.lang
         if reopened is None or reopened.id != self._id:
             return
-        # By identity: the same final may be reopened more than once, each time with another text.
+        # By identity, since the same final may be reopened again with another text.
         if reopened is not self._reopened:
             self._reopened, self.lead = reopened, reopened.target
             self._stood = reopened.target
@@ -79,7 +79,7 @@ class Commitments:
             self._history = []
         at = behind(transcript.text, reopened.source) if self.lead else None
         if at is None:
-            # Other words are heard now: nothing of the final's translation can be relied on.
+            # The recognized words have changed, so the final's translation is no longer valid.
             self.said, self.lead = 0, ""
             return
         self.said = at
@@ -88,8 +88,8 @@ class Commitments:
         self.lead = without_end(reopened.target) if goes_on else reopened.target
 
     def behind_lead(self, rest: Caption, transcript: Transcript) -> Caption:
-        """Return the caption of the whole text, of which `rest` is what was translated now."""
-        # The rest was translated as a sentence, and has a capital that the middle of one has not.
+        """Return the caption of the whole text; `rest` is the newly translated part."""
+        # The rest was translated as a sentence, so it has a capital that is wrong inside one.
         lowers = rest.transcript.text[:1].islower() and not is_ended(self.lead)
 
         def whole(text: str) -> str:
@@ -110,19 +110,19 @@ class Commitments:
         )
 
     def heard_nothing_of_use(self, utterance: Utterance) -> None:
-        """Drop the beginning that the recognizer was given: its text could not be used."""
+        """Drop the recognizer's prefix, since its text was unusable."""
         if utterance.is_whole:
-            # Should its speaker go on, the next revision begins with nothing.
+            # If the speaker goes on, the next revision starts without a prefix.
             self._id = None
         self._source = CommitPolicy(self._stt.commit, self._stt.commit_s)
 
     def heard(self, transcript: Transcript, *, keeps: bool) -> Standing:
-        """Commit of a partial what can be; return what its translation has to begin with.
+        """Commit the possible part of a partial; return how its translation must begin.
 
-        Of a final: with `keeps` what stands, and was made of words that it still has.
+        For a final with `keeps`, return the committed translation of words that it still has.
         """
         if transcript.utterance.is_whole:
-            # A final is recognized freely: its tokens are not those that the partials committed.
+            # A final is recognized without a prefix, so its tokens differ from the committed ones.
             return self._still_said(transcript.text[self.said :]) if keeps else Standing()
         tokens, ends_s = transcript.recognition.tokens, transcript.recognition.ends_s
         raw = 0
@@ -134,7 +134,7 @@ class Commitments:
             )
             stands = len(tokens) - len(commit.tail)
             raw = tokens[stands - 1].until if stands else 0
-            # Once for each reason: every partial would say it again.
+            # Once for each reason, since every partial would repeat it.
             if commit.reason and commit.reason not in self._reasons:
                 self._reasons.add(commit.reason)
                 log.info("commit by agreement", why=commit.reason)
@@ -145,20 +145,20 @@ class Commitments:
         return Standing(len(self._settled), 0, target.committed, target.closed)
 
     def _still_said(self, text: str) -> Standing:
-        """Return what stood of the translation as long as only words of `text` were committed."""
+        """Return the longest committed translation whose source words `text` still begins with."""
         said = words(text)
-        # The longest that still holds: each entry has the words of the one before it.
+        # The longest valid one: each entry contains the words of the entry before it.
         for source, standing in reversed(self._history):
             if said[: len(source)] == source:
                 return replace(standing, source=len(text))
         return Standing()
 
     def shown(self, caption: Caption) -> Caption:
-        """Return the caption with what stands of its text, and what was taken back."""
+        """Return the caption with the length of its stable text and the count of revised words."""
         text, is_whole = caption.text, caption.transcript.utterance.is_whole
         parts = caption.translation.parts if caption.translation else ()
         lead = len(self.lead)
-        # A final is not committed word by word: what stood, and is still there, stands.
+        # A final is not committed word by word: shown text that it still begins with is stable.
         if (parts or lead) and is_whole:
             stable = agreed(self._stood, text)
         elif caption.engine != "source" and (parts or lead):
@@ -176,15 +176,15 @@ class Commitments:
         if not is_whole:
             self._stood = text[:stable]
         elif lost:
-            # The words were misheard: should the speaker go on, the utterance begins anew.
+            # The words were misheard: if the speaker goes on, the utterance starts fresh.
             self._id = None
         return replace(caption, stable=stable, revised=self._revised)
 
 
 def corrected(length: int, corrections: Sequence[Correction]) -> int:
-    """Return how many characters of the corrected text the first `length` of the raw text are.
+    """Return the length in the corrected text of the first `length` characters of the raw text.
 
-    A correction that reaches beyond them is left out as a whole.
+    A correction that reaches beyond them is completely left out.
     """
     shift = 0
     for correction in corrections:

@@ -1,8 +1,8 @@
-"""Give up quality by rungs when the machine falls behind, and never content.
+"""Give up quality by rungs when the machine falls behind, but never content.
 
-Pure: waits in, rungs out. Each stage has a ladder of its own: a text that waits for the recognizer
-is no reason to give up its translation. Climbing takes one reading above a rung's limit; stepping
-back takes `CALM_S` seconds below half of it, so that the rung does not flutter.
+Pure: waits in, rungs out. Each stage has its own ladder: a text that waits for the recognizer is no
+reason to give up its translation. One reading above a rung's limit climbs to it; `CALM_S` seconds
+below half of the limit lead one rung back, so that the rung does not oscillate.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ CALM_S = 10.0
 
 
 class Rung(IntEnum):
-    """What is given up; a rung of a ladder keeps what those before it gave up."""
+    """What is given up; each rung of a ladder also includes the rungs before it."""
 
     FULL = 0
     FEWER_PARTIALS = 1
@@ -31,7 +31,7 @@ LIMIT_S = {
     Rung.SOURCE_CAPTIONS: 12.0,
     Rung.BEHIND: 20.0,
 }
-"""How long something has waited for a stage, in seconds, that leads to a rung."""
+"""Wait for a stage, in seconds, above which a rung is reached."""
 
 REASON = {
     Rung.FULL: "",
@@ -47,8 +47,8 @@ REASON = {
 class Waits:
     """How long the oldest text or sound has waited for each stage, in seconds; 0.0: none waits.
 
-    The one that the final translator is at does not count: that takes seconds on a processor, when
-    nothing is behind.
+    The final translator's current text does not count, since it takes seconds on a processor even
+    if nothing is behind.
     """
 
     recognizer_s: float = 0.0
@@ -87,7 +87,7 @@ class _Ladder:
             self._calm_since = now_s
         elif now_s - self._calm_since >= CALM_S:
             self.rung = self._rungs[self._rungs.index(self.rung) - 1]
-            # Every rung is earned by calm of its own.
+            # Each rung back needs its own calm time.
             self._calm_since = now_s
 
 
@@ -96,15 +96,15 @@ class Degradation:
 
     def __init__(self) -> None:
         partials = (Rung.FEWER_PARTIALS, Rung.NO_PARTIALS)
-        # Each gives up what makes its own stage faster. Partials cost all of them.
-        # BEHIND gives nothing up: nothing but the recognizer turns sound into words.
+        # Each ladder gives up what makes its own stage faster. Partials cost all stages time.
+        # BEHIND gives nothing up, since only the recognizer turns sound into words.
         self._recognizer = _Ladder("the recognizer", *partials, Rung.BEHIND)
         self._quick = _Ladder("the quick translator", *partials, Rung.SOURCE_CAPTIONS)
         self._final = _Ladder("the final translator", *partials, Rung.PARTIAL_ENGINE_FINALS)
         self._ladders = (self._recognizer, self._quick, self._final)
 
     def observe(self, waits: Waits, now_s: float) -> bool:
-        """Take what waits at monotonic time `now_s`; return whether the highest rung changed."""
+        """Take the waits at monotonic time `now_s`; return whether the highest rung changed."""
         before = self.rung
         self._recognizer.observe(waits.recognizer_s, now_s)
         self._quick.observe(waits.quick_s, now_s)
@@ -113,22 +113,22 @@ class Degradation:
 
     @property
     def rung(self) -> Rung:
-        """The highest one of all stages."""
+        """The highest rung of all stages."""
         return max(each.rung for each in self._ladders)
 
     @property
     def spares_quick(self) -> bool:
-        """Whether the quick translator makes no captions of what is said now."""
+        """Whether the quick translator makes no captions of current speech."""
         return self._quick.rung >= Rung.SOURCE_CAPTIONS
 
     @property
     def spares_final(self) -> bool:
-        """Whether the final translator makes no finals of what is said now."""
+        """Whether the final translator makes no finals of current speech."""
         return self._final.rung >= Rung.PARTIAL_ENGINE_FINALS
 
     @property
     def reason(self) -> str:
-        """What is given up and which stages are late, for operators; "" if nothing is."""
+        """What is given up and which stages are late, for operators; "" if nothing is given up."""
         rung = self.rung
         if rung is Rung.FULL:
             return ""

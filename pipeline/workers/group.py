@@ -1,4 +1,4 @@
-"""The worker threads and the queues between them, as the main thread handles them: together."""
+"""The worker threads and the queues between them, as one group for the main thread."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ from pipeline.workers.target import TargetWorkers
 from pipeline.workers.transcriber import Transcribe
 
 SILENT_S = 20.0
-"""Seconds without a sign of life after which the listen thread counts as hung. A microphone that
-gives nothing it notices itself, much earlier.
+"""Seconds without a sign of life after which the listen thread counts as hung. It notices a silent
+microphone itself, much earlier.
 """
 
 STUCK_S = 300.0
-"""Seconds with one utterance after which the transcribe thread counts as hung: several calls of its
-engines fit, and each of these has a time limit of its own.
+"""Seconds on one utterance after which the transcribe thread counts as hung. Several calls of its
+engines fit into it, and each call has its own time limit.
 """
 
 
 class HearingControls(Protocol):
-    """What operators have set of what is heard."""
+    """The operators' settings for hearing."""
 
     paused: bool
     blank: bool
@@ -47,7 +47,7 @@ class HearingControls(Protocol):
 
 
 class WorkerGroup:
-    """Listen, transcribe, and translate into every target language; perhaps compare."""
+    """The workers that listen, transcribe, translate into every target language, maybe compare."""
 
     def __init__(
         self,
@@ -60,13 +60,13 @@ class WorkerGroup:
         last_id: int = 0,
         origin_s: float = 0.0,
     ) -> None:
-        """Make the workers. Ids go on from `last_id`, audio times from `origin_s`."""
+        """Make the workers. Ids continue from `last_id`, audio times from `origin_s`."""
         self._pauses = own_pauses(settings)
         settings = self._with_pauses(settings)
         self._engines = engines
         self._emit = emit
-        # A file played as fast as possible has no clock to fall behind: then queues wait instead
-        # of giving anything up.
+        # A file played as fast as possible cannot fall behind the clock: then the queues wait and
+        # give nothing up.
         self.may_shed = not (settings.audio.input and settings.audio.pace == "fast")
         self._utterances = UtteranceQueue()
         self._ids = UtteranceIds(last_id)
@@ -95,14 +95,14 @@ class WorkerGroup:
                 shed=self.may_shed,
                 glossaries=dictionary.glossaries_of(each.translate.source),
                 judge=judge,
-                # Looked up when it is asked: the transcribe thread is made below, of these targets.
+                # Looked up at the call: the transcribe thread is made below, from these targets.
                 sound_since_s=lambda: self._transcribe.waiting_since_s,
                 degradation=degradation if number == 0 else None,
                 ask=self._utterances.ask if number == 0 else None,
             )
             for number, (each, translators) in enumerate(zip(alone, engines.targets, strict=True))
         )
-        """Those of each target language, in the order of the settings."""
+        """One for each target language, in the order of the settings."""
         first, *extra = self.targets
         self._transcribe = Transcribe(
             settings=settings,
@@ -114,7 +114,7 @@ class WorkerGroup:
             degradation=degradation,
             emit=first.tell,
             shed=self.may_shed,
-            # Called in the transcribe thread, read in the listen thread: one assignment of a tuple.
+            # Called in the transcribe thread, read in the listen thread: it assigns one tuple.
             expect_more=self._segmenter.expect_more,
             extra_targets=[each.transcripts for each in extra],
         )
@@ -129,26 +129,26 @@ class WorkerGroup:
                 translator=engines.compare,
                 model=settings.translate.compare.model,
                 emit=emit,
-                # Where nothing may be shed, any number of finals waits to be compared.
+                # If nothing may be shed, any number of finals may wait to be compared.
                 limit=LIMIT if self.may_shed else 0,
             )
         self.ready: set[str] = set()
         """Names of the workers that have loaded their engines."""
         self.ended: dict[str, BaseException | None] = {}
-        """Names of the workers that have ended, and the error of those that broke."""
+        """Names of the workers that have ended, and the error of those that failed."""
 
     def start(self) -> None:
         """Let all workers load."""
         for stage, engine in self._engines.by_stage():
-            # Before the threads: a process that dies while it loads is told of as well.
+            # Before the threads, so a process that dies while it loads is reported too.
             engine.listen(partial(self._tell, stage))
         for worker in self._all:
             worker.start()
 
     def configure(self, settings: Settings) -> None:
-        """Let all workers go by these settings, each from its next utterance on."""
+        """Apply these settings to all workers, each from its next utterance on."""
         settings = self._with_pauses(settings)
-        # One assignment each, and frozen values: no thread sees half of a change.
+        # One assignment each, of frozen values, so no thread sees half of a change.
         self._segmenter.vad = settings.vad
         self.listen.song = settings.church.song
         self._transcribe.configure(settings)
@@ -157,11 +157,11 @@ class WorkerGroup:
             target.configure(each)
 
     def _with_pauses(self, settings: Settings) -> Settings:
-        """Return the settings with the pauses that suit the recognizer, where none are named."""
+        """Return the settings with the recognizer's suitable pauses where none are set."""
         return settings.model_copy(update={"vad": settings.vad.fitted(self._pauses)})
 
     def begin(self) -> None:
-        """Let all workers work."""
+        """Start the work of all workers."""
         for worker in self._all:
             worker.begin()
 
@@ -171,9 +171,9 @@ class WorkerGroup:
         self.release()
 
     def release(self) -> None:
-        """Do for a worker that broke what it can no longer do; harmless when repeated.
+        """Close the queues of a worker that failed; may be repeated.
 
-        It told nobody behind it that the end has come, and made no room for those before it.
+        It neither passed the end on to the next workers nor made room for the previous ones.
         """
         if {"listen", "transcribe"} & set(self.ended):
             self._utterances.close()
@@ -194,9 +194,9 @@ class WorkerGroup:
 
     @property
     def is_done(self) -> bool:
-        """Whether every worker that captions need has ended, but for a translator that hangs."""
+        """Whether every worker that captions need has ended, except a translator that hangs."""
         left = {worker.name for worker in self._workers} - set(self.ended)
-        # Its drafts have been made final (`Supervisor`). Its thread cannot be ended from here.
+        # `Supervisor` has made its drafts final. Its thread cannot be ended from here.
         return not left or (left == {"translate"} and self.targets[0].quick.final_engine_lost)
 
     @property
@@ -211,7 +211,7 @@ class WorkerGroup:
 
     @property
     def degraded_reason(self) -> str:
-        """Why the engines are not at their best, empty when all are."""
+        """Why engines are degraded, empty when none is."""
         first, *extra = self.targets
         reasons = (
             self._detector.degraded_reason,
@@ -222,53 +222,53 @@ class WorkerGroup:
         return "; ".join(filter(None, reasons))
 
     def is_listening(self, now_s: float) -> bool:
-        """Whether audio is still read, or waited for, as it should be."""
-        # A thread that has ended is told of elsewhere; one that loads has nothing to hear yet.
+        """Whether the listen thread still reads audio or waits for it properly."""
+        # A thread that has ended is reported elsewhere; one that loads hears nothing yet.
         ended = self.listen.name in self.ended or not self.listen.begun
-        # Waiting for room is no hang. If the recognizer takes nothing, `is_transcribing` tells.
+        # Waiting for room is no hang. `is_transcribing` detects a recognizer that takes nothing.
         waits = self._utterances.is_full
         return ended or waits or not self.may_shed or now_s - self.listen.beat_s < SILENT_S
 
     def is_transcribing(self, now_s: float) -> bool:
-        """Whether the transcribe thread goes on, or waits for an engine that is being replaced.
+        """Whether the transcribe thread makes progress, or waits for an engine's replacement.
 
-        One in the translators' threads is told at the desk, and captions go on without it.
+        A hang in a translator's thread is reported to operators; captions go on without it.
         """
-        since_s = self._transcribe.busy_since_s  # read once: it may be done meanwhile
+        since_s = self._transcribe.busy_since_s  # read once: it may change meanwhile
         stuck = since_s and not self._transcribe.degraded_reason and now_s - since_s > STUCK_S
         return not stuck or not self.may_shed
 
     @property
     def heard_s(self) -> float:
-        """Where in the session's audio it is, seconds."""
+        """Position in the session's audio, seconds."""
         return self.listen.heard_s
 
     def compare(self, final: Caption) -> None:
-        """Have a final compared, if that is asked for; never waits."""
-        # Where the spoken words stand in there is no translation to compare.
+        """Queue a final to be compared, if that is configured; never waits."""
+        # If the source text is the final, there is no translation to compare.
         if self._compare is not None and final.lang != final.transcript.lang:
             self._compare.put(final)
 
     def take_id(self) -> int:
-        """Return the id of a caption that an operator types: it follows what is said now."""
+        """Return the id for a caption that an operator types; it follows the current speech."""
         return self._ids.take()
 
     def settle(self) -> None:
-        """Let what is said from now on be a caption of its own."""
+        """Make a separate caption of the speech from now on."""
         self.listen.settle()
 
     def apply(self, controls: HearingControls) -> None:
-        """Hear or pause as operators want; going off the record also throws away what waits."""
+        """Apply the operators' controls. Going off the record also discards all that waits."""
         self.listen.paused, self.listen.blank = controls.paused, controls.blank
         self.listen.song_control = controls.song_control
         self._transcribe.spoken.forced = controls.forced_language
         for each in self.targets:
             each.forget()
         new = controls.off_record and not self.listen.off_record
-        # Before the queues are emptied: the listen thread must not fill them again.
+        # Before the queues are emptied, so the listen thread does not fill them again.
         self.listen.off_record = controls.off_record
         if new:
-            # First what would go on with words from before, then what holds them.
+            # First the reopened finals that earlier words would continue, then the queues.
             for each in self.targets:
                 each.quick.reopened = None
             self._utterances.discard()
@@ -283,11 +283,11 @@ class WorkerGroup:
         self._emit(Fault(stage, code, message))
 
     def queues(self) -> dict[str, int]:
-        """Return what waits in each queue."""
+        """Return the length of each queue."""
         return {"mailbox": len(self._utterances), "drafts": self.targets[0].drafts.qsize()}
 
     def dropped(self) -> dict[str, int]:
-        """Return what was given up so far: partials never recognized, finals never sent on."""
+        """Return the numbers given up so far: partials not recognized, finals not passed on."""
         return {
             "partials": self._utterances.replaced_partials,
             "drafts": self._transcribe.quick.full_drafts,
@@ -295,11 +295,11 @@ class WorkerGroup:
 
 
 LIMIT = 16
-"""Captions that may wait."""
+"""Most captions that may wait."""
 
 
 class Compare(Worker):
-    """Translates the source of finals once more. `limit` 0 lets any number wait."""
+    """Translates the source of finals a second time. `limit` 0 lets any number wait."""
 
     def __init__(
         self, *, lang: str, translator: Translator, model: str, emit: Emit, limit: int = LIMIT
@@ -309,32 +309,32 @@ class Compare(Worker):
         self._translator = translator
         self._model = Path(model).name
         self._limit = limit
-        # Unbounded, as the end must always go in; `put` keeps the limit.
+        # Unbounded, since the end must always fit; `put` keeps the limit.
         self._finals: queue.Queue[tuple[int, str, str] | None] = queue.Queue()
         self._useless = False
         self.left_out = 0
         """Captions not compared: too many waited, or the translator fails."""
 
     def put(self, caption: Caption) -> None:
-        """Hand a final over; never waits. Called by one thread."""
+        """Queue a final; never waits. Called by one thread."""
         if self._limit and self._finals.qsize() >= self._limit:
             self.left_out += 1
-        else:  # without the samples that the caption holds on to
+        else:  # without the samples that the caption holds
             self._finals.put((caption.id, caption.transcript.text, caption.text))
 
     def end(self) -> None:
-        """Say that no final will follow; harmless when repeated."""
+        """Mark the end: no final follows. May be repeated."""
         self._finals.put(None)
 
     def load(self) -> None:
-        """Load the translator. A broken one is reported, and nothing is compared."""
+        """Load the translator. If it is broken, report that and compare nothing."""
         self._useless = not self.may_use(self._translator)
 
     def work(self) -> None:
-        """Compare until the end comes."""
+        """Compare finals until the end of the queue."""
         while (final := self._finals.get()) is not None:
             if self._useless:
-                # Taken all the same: the end stands behind it in the queue.
+                # Still taken, since the end is behind it in the queue.
                 self.left_out += 1
             else:
                 self._compare(*final)
@@ -348,7 +348,7 @@ class Compare(Worker):
             translation = self._translator.translate(source)
         except EngineError as error:
             self.left_out += 1
-            # Of that its process's keeper tells.
+            # The process's keeper reports that.
             if not isinstance(error, EngineGoneError):
                 self.fault(error)
                 self._useless = self.too_many_failures

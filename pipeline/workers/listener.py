@@ -23,28 +23,28 @@ from pipeline.workers.degradation import Degradation, Rung
 from pipeline.workers.queues import UtteranceQueue
 
 LOUD_DBFS = -45.0
-"""A block that is louder may be speech, which is 15 dB above that or more."""
+"""A louder block may be speech. Speech is at least 15 dB above this level."""
 
 _REST_S = (2.0, 60.0)
 
 
 class FallbackDetector:
-    """A SpeechDetector that never fails: loudness decides while the model behind it does.
+    """A SpeechDetector that never fails: while its model fails, loudness decides.
 
-    Loudness takes coughs and the organ for speech, which the recognizer then has to make out. But
-    it takes speech for speech, and a service without a single caption is worse.
+    Loudness also counts coughs and the organ as speech, and the recognizer has to cope with them.
+    But it does not miss speech, and a service without a single caption is worse.
     """
 
     def __init__(self, detector: SpeechDetector, emit: Emit) -> None:
-        """Take the detector, and whom to tell when it fails."""
+        """`emit` takes the report when the detector fails."""
         self._detector = detector
         self._emit = emit
-        # At the first error: it is asked 31 times a second, and would report as many.
+        # At the first error: it runs 31 times a second, and would report as often.
         self._backoff = Backoff(after=1, first_s=_REST_S[0], most_s=_REST_S[1])
 
     @property
     def degraded_reason(self) -> str:
-        """Why it is degraded, "" when it is not. Any thread may ask."""
+        """Why it is degraded, "" when it is not. Any thread may read it."""
         if not self._backoff.is_exhausted:
             return ""
         return "the voice activity model failed; loudness decides what is speech"
@@ -54,7 +54,7 @@ class FallbackDetector:
         self._detector.load()
 
     def probability(self, pcm: Pcm) -> float:
-        """Return the model's probability of speech; where it has none 1.0 or 0.0 by loudness."""
+        """Return the model's probability of speech. If it fails, 1.0 or 0.0 by loudness."""
         now_s = time.monotonic()
         if not self._backoff.is_active(now_s):
             try:
@@ -62,7 +62,7 @@ class FallbackDetector:
             except EngineError as error:
                 self._backoff.failed(now_s)
                 self._emit(Fault("listen", error.code, error.message))
-                # A nan stays in the model's state until then.
+                # A nan would stay in the model's state.
                 self._detector.reset()
             else:
                 self._backoff.succeeded()
@@ -70,18 +70,18 @@ class FallbackDetector:
         return 1.0 if level_dbfs(pcm) > LOUD_DBFS else 0.0
 
     def reset(self) -> None:
-        """Forget what was heard, after a gap."""
+        """Clear the state after a gap in the audio."""
         self._detector.reset()
 
 
-# Blocks of 32 ms: four readings a second.
+# Blocks of 32 ms, so four readings a second.
 _LEVEL_BLOCKS = 8
-# Pauses before each attempt to open the source; the last one holds from then on.
+# Pauses before each attempt to open the source; the last one repeats.
 _REOPEN_S = (0.5, 1.0, 2.0, 5.0)
 _STUCK = 2
 _ZEROS_S = (5.0, 10.0, 20.0, 60.0)
-"""Nothing but zeros for so long is no room, however quiet: the device is opened anew. If that
-brings no sound it is probably muted, and is left alone for longer and longer.
+"""Even a quiet room does not give only zeros for so long: the device is reopened. If there is
+still no sound, it is probably muted, and the pauses become longer and longer.
 """
 _FORGOTTEN = {
     "pause-forgotten": "Captions are paused, but somebody is speaking: press Resume to go on.",
@@ -92,7 +92,7 @@ _FORGOTTEN = {
 
 
 class Listen(Worker):
-    """Reads the source for as long as it lives, and opens it again when it goes away."""
+    """Reads the source until it ends, and reopens it when it is lost."""
 
     def __init__(
         self,
@@ -108,10 +108,10 @@ class Listen(Worker):
         origin_s: float = 0.0,
         zeros_mean_lost: bool = False,
     ) -> None:
-        """Take the parts. Audio times go on from `origin_s`.
+        """Audio times continue from `origin_s`.
 
-        Without `songs` only operators hold captions while there is song; `song` is the setting.
-        `zeros_mean_lost`: a microphone that gives zeros only is lost; a file may.
+        `song` is the setting; without `songs` only operators can hold captions during song.
+        `zeros_mean_lost`: True for a microphone, which is lost if it gives only zeros; a file may.
         """
         super().__init__("listen", emit)
         self._source = source
@@ -129,58 +129,58 @@ class Listen(Worker):
         self._has_sounded = False
         self._mutes = 0
         self.paused = False
-        """Set by the main thread: audio is heard only to notice that the pause was forgotten."""
+        """Set by the main thread: audio is only used to detect a forgotten pause."""
         self.blank = False
-        """Set by the main thread: nobody sees the captions."""
+        """Set by the main thread: the screens show no captions."""
         self._off_record = False
         self.song = song
         """The setting; set by the main thread."""
         self.song_control: SongControl = "auto"
-        """What an operator wants of song; set by the main thread."""
+        """The operator's choice for song; set by the main thread."""
         self._songs = songs
         self._gate = SongGate()
         self._forgotten = ForgottenHold()
         self._song_from_s = 0.0
-        # Events and not flags: set by the main thread, each is obeyed once, with the next block.
+        # Events, not flags: the main thread sets them, and the next block handles each one once.
         self._forget = threading.Event()
         self._keep = threading.Event()
         self.heard_s = origin_s
-        """Where in the session's audio it is, seconds."""
+        """Position in the session's audio, seconds."""
         self.beat_s = time.monotonic()
-        """When it last had a block or looked for the source."""
+        """When it last got a block or tried to open the source."""
         self._origin = round(origin_s * SAMPLE_RATE)
 
     def load(self) -> None:
-        """Load the voice activity model and open the source: a missing one ends the start."""
+        """Load the voice activity model and open the source. If one is missing, the start fails."""
         self._detector.load()
         if self._songs is not None:
             self._songs.load()
         self._source.open()
 
     def stop(self) -> None:
-        """Let the source end; what is open becomes a final."""
-        # First: a source that breaks because it is closed must not be opened again.
+        """End the source. The open utterance becomes a final."""
+        # First, since a source that fails because it is closed must not be reopened.
         self._stopping.set()
         self._source.close()
 
     def settle(self) -> None:
-        """Let speech return to no final of before; any thread may ask."""
+        """Prevent speech from returning to an earlier final. Any thread may call this."""
         self._keep.set()
 
     @property
     def off_record(self) -> bool:
-        """Set by the main thread: as `paused`, and what is open is thrown away as well."""
+        """Set by the main thread: like `paused`, and the open utterance is discarded too."""
         return self._off_record
 
     @off_record.setter
     def off_record(self, on: bool) -> None:
         if on:
-            self._forget.set()  # also when it is over before the next block
+            self._forget.set()  # also if it is switched off before the next block
         self._off_record = on
 
     def work(self) -> None:
-        """Read blocks to the source's end."""
-        # The supervisor counts from here: the time of loading is no silence.
+        """Read blocks until the source ends."""
+        # The supervisor counts from here: loading time is no silence.
         self.beat_s = time.monotonic()
         try:
             while not self._stopping.is_set():
@@ -190,32 +190,32 @@ class Listen(Worker):
                         self._take(replace(block, start_sample=start_sample))
                     break
                 except AudioLostError as lost:
-                    # What was said until then is a caption; nothing will go on with it.
+                    # Speech before the loss becomes a caption; nothing can continue it.
                     self._flush(0.0)
-                    if self._mutes <= 1:  # later ones of a row are no news
+                    if self._mutes <= 1:  # later ones in a row are not reported
                         muted = lost.code == "audio-zeros" and self._has_sounded
                         self.emit(SourceChanged(lost=True, message=str(lost), muted=muted))
                     self._reopen()
         finally:
-            with closing(self._utterances):  # also when the source broke: what was said is kept
+            with closing(self._utterances):  # speech is kept even if the source failed
                 self._flush(0.0)
 
     def _reopen(self) -> None:
         attempt = stuck = 0
-        # The wait ends with a stop: the program must not outlive its service by a pause.
+        # A stop ends the wait, so the pause does not delay the program's end.
         while not self._stopping.wait(_REOPEN_S[min(attempt, len(_REOPEN_S) - 1)]):
             attempt += 1
-            # A microphone that is away is no hang. A restart would not bring it back.
+            # A missing microphone is no hang. A restart would not bring it back.
             self.beat_s = time.monotonic()
             try:
                 self._source.open()
             except AudioError as error:
                 stuck = stuck + 1 if error.code == "audio-stuck" else 0
                 if stuck >= _STUCK:
-                    raise  # the audio system hangs in this process: only a new one helps
+                    raise  # the audio system hangs in this process: only a new process helps
                 continue
             self._zeros_s = 0.0
-            # A muted device opens as well: only sound proves that it is back (`_hear_zeros`).
+            # A muted device can be opened too; only sound proves it is back (`_hear_zeros`).
             if not self._mutes:
                 self._back("is back")
             return
@@ -224,7 +224,7 @@ class Listen(Worker):
         self.emit(SourceChanged(lost=False, message=f"{self._source.name} {how}"))
 
     def _hear_zeros(self, block: AudioBlock) -> None:
-        """Raise AudioLostError (audio-zeros) after too long a stretch of them."""
+        """Raise AudioLostError (audio-zeros) after too many seconds of zeros."""
         if block.pcm.any():
             self._has_sounded = True
             self._zeros_s = 0.0
@@ -241,19 +241,19 @@ class Listen(Worker):
 
     def _take(self, block: AudioBlock) -> None:
         self.beat_s = time.monotonic()
-        # Read before `heard_s` moves on: from there the main thread counts again
+        # Read before `heard_s` advances: the main thread counts from `heard_s`
         # (pipeline.daemon.captions.coordinator).
         off_record = self._off_record
         if block.start_sample != round(self.heard_s * SAMPLE_RATE):
-            self._reset()  # what they remember does not lead up to this block
+            self._reset()  # their state does not lead up to this block
         self.heard_s = (block.start_sample + len(block.pcm)) / SAMPLE_RATE
-        # Also while paused and off the record: the meter shows that the microphone works.
+        # Also while paused or off the record, so the meter shows that the microphone works.
         self._measure(block)
         if self._source.bad_samples and not self._told_bad:
             self._told_bad = True
             message = f"{self._source.name} gives samples that are not numbers; silence instead."
             self.emit(Fault(self.name, "audio-bad-samples", message))
-        # Here samples meet the clock: by this every latency is counted.
+        # Relates samples to the clock; all latencies are computed from this.
         now_at_zero = block.arrived_s - self.heard_s
         if self._forget.is_set() or off_record:
             self._forget.clear()
@@ -265,18 +265,18 @@ class Listen(Worker):
             self._zeros_s = 0.0
             return
         if self.paused:
-            # What was said before the pause gets its final; after that nothing is open.
+            # Speech before the pause gets its final; after that nothing is open.
             self._flush(now_at_zero)
-            self._zeros_s = 0.0  # who pauses may mute as well
+            self._zeros_s = 0.0  # during a pause the microphone may be muted
             self._look_for_forgotten(*self._detect(block))
             return
         if self._keep.is_set():
-            # Cleared before it is obeyed: what is asked for meanwhile is done with the next block.
+            # Cleared first, so a request that comes meanwhile is handled with the next block.
             self._keep.clear()
             self._segmenter.settle()
         self._hear(block, now_at_zero)
         if self._zeros_mean_lost:
-            # Last: it may raise, and then this block has been heard.
+            # Last, since it may raise; by then this block has been processed.
             self._hear_zeros(block)
 
     def _reset(self) -> None:
@@ -287,20 +287,20 @@ class Listen(Worker):
     def _hear(self, block: AudioBlock, now_at_zero: float) -> None:
         """Cut a block into utterances, unless it is song."""
         speech, song = self._detect(block)
-        # With every block: the operator or a reload may have changed it since the last.
+        # With every block, since the operator or a reload may have changed it.
         detects = self._songs is not None and self.song == "auto"
         self._pass(self._gate.steer(self._wanted(), detects=detects), now_at_zero)
         self._pass(self._gate.push((block, speech), song), now_at_zero)
         self._look_for_forgotten(speech, song)
 
     def _detect(self, block: AudioBlock) -> tuple[float, float | None]:
-        """Return the probabilities of speech and of song; of song None where nobody asks."""
+        """Return the probabilities of speech and of song; None for song if it is not detected."""
         speech = self._detector.probability(block.pcm)
         songs = self._songs if self.song == "auto" else None
         return speech, None if songs is None else songs.probability(block.pcm, speech)
 
     def _look_for_forgotten(self, speech: float, song: float | None) -> None:
-        """Tell the desk if somebody has long been speaking, unheard or unseen."""
+        """Report if somebody has been speaking for long without captions or with blank screens."""
         if self.paused:
             forgotten = "pause-forgotten"
         elif self._wanted() == "hold":
@@ -316,16 +316,16 @@ class Listen(Worker):
         return "auto" if self.song == "off" else self.song_control
 
     def _pass(self, passage: Passage, now_at_zero: float) -> None:
-        """Do what the gate says. What it kept is told before what follows."""
+        """Do what the gate says. The audio that it kept is handled before later audio."""
         if passage.song_from is not None:
-            # An operator's hold begins at no sample (the gate's _NOW), but at what is heard now.
+            # An operator's hold has no start sample (the gate's _NOW); it begins now.
             from_s = min(passage.song_from / SAMPLE_RATE, self.heard_s)
-            # Before the hold is told: the final of what was said before the song comes first.
+            # Before the hold is reported: the final of the speech before the song comes first.
             self._send(self._segmenter.cut(passage.song_from), now_at_zero)
             self._song_from_s = from_s
             self._tell_song(held=True, at_s=self.heard_s)
         if passage.is_over:
-            # What the gate has kept is captioned now, so the hold ended where that begins.
+            # The audio that the gate kept gets captions now, so the hold ended at its start.
             first = (
                 passage.heard[0][0].start_sample / SAMPLE_RATE if passage.heard else self.heard_s
             )
@@ -339,42 +339,42 @@ class Listen(Worker):
         self.emit(SongChanged(held, by, round(self._song_from_s, 2), round(at_s, 2)))
 
     def _flush(self, now_at_zero: float) -> None:
-        """Close what is open: no more sound follows."""
+        """Close the open utterance: no more sound follows."""
         self._pass(self._gate.flush(), now_at_zero)
         self._send(self._segmenter.flush(), now_at_zero)
 
     def _send(self, utterances: list[Utterance], now_at_zero: float) -> None:
-        """Stamp and pass on. `now_at_zero` is the monotonic time of sample 0, 0.0 if unknown."""
+        """Add times and queue. `now_at_zero` is the monotonic time of sample 0, 0.0 if unknown."""
         for utterance in utterances:
-            # It may have been set since this block was taken.
+            # It may have been set since this block came.
             if self._off_record:
                 return
             if self._is_held(utterance):
-                if utterance.cause == "eager":  # no text of it will tell how long to wait
+                if utterance.cause == "eager":  # it gets no text that tells how long to wait
                     self._segmenter.expect_more(utterance, 0.0)
                 continue
             closed_s = time.monotonic()
-            # Without a block at hand the samples have no clock: it counts as just said.
+            # Without a block the samples have no clock: the utterance counts as just spoken.
             spoken_s = utterance.end_s + now_at_zero if now_at_zero else closed_s
             stamped = replace(utterance, spoken_s=spoken_s, closed_s=closed_s)
-            # Before it is queued: the main thread hears of it earlier than of anything made of it.
+            # Before it is queued, so the main thread gets it before all results made from it.
             if stamped.final or stamped.cause == "resumed":
                 self.emit(stamped)
-            # May wait for room; meanwhile the capture queue drops its oldest sound, counted.
+            # May wait for room; meanwhile the capture queue drops and counts its oldest audio.
             self._utterances.put(stamped)
-            # It is open again: `_tell_settled` must not take it for one that is over.
+            # It is open again, so `_tell_settled` must not report it as settled.
             if stamped.cause == "resumed":
                 self._resumable = None
         self._tell_settled()
 
     def _tell_settled(self) -> None:
-        """Tell when speech can no longer return to the last final."""
+        """Report when speech can no longer return to the last final."""
         before, self._resumable = self._resumable, self._segmenter.resumable
         if before is not None and before != self._resumable:
             self.emit(Settled(before))
 
     def _is_held(self, utterance: Utterance) -> bool:
-        """Whether the machine is too far behind for this one. A final's time comes later."""
+        """Whether the machine is too far behind for this one. A final is never held here."""
         if utterance.cause == "eager":
             return self._degradation.rung is not Rung.FULL
         return utterance.cause == "partial" and self._hold_partial()

@@ -1,4 +1,4 @@
-"""The sentence before: what a pronoun or a short answer hangs on (docs/decisions/081)."""
+"""The previous sentence: context for a pronoun or a short answer (docs/decisions/081)."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from pipeline.text.sentences import split
 from pipeline.workers.queues import without_sound
 
 _PAUSE_S = 6.0
-"""Behind a longer silence a sentence has nothing to do with the one before."""
+"""After a longer silence a sentence is unrelated to the previous one."""
 _LONGEST = 30
-"""Words of a sentence before, at most: what it adds to the delay grows with it."""
+"""Most words of a previous sentence; its length adds to the delay."""
 
 
 class PreviousCaptions:
-    """The captions that one thread has made last. Any thread may have them forgotten."""
+    """The latest captions of one thread. Any thread may call `forget`."""
 
     def __init__(self) -> None:
-        # Of two utterances: the newest may come again, and then follows the other.
+        # Of two utterances: if the newest comes again, the other one is its previous.
         self._made: tuple[Caption, ...] = ()
 
     def add(self, caption: Caption) -> None:
@@ -31,24 +31,24 @@ class PreviousCaptions:
         self._made = (*others[-1:], replace(caption, transcript=transcript))
 
     def forget(self) -> None:
-        """Let nothing follow from what was said: words that are hidden now must not come back."""
+        """Forget all captions: words that are hidden now must not return in a translation."""
         self._made = ()
 
     def before(self, transcript: Transcript, church: Church) -> SentencePair | None:
-        """Return the sentence before a transcript and its translation; None where there is none.
+        """Return the sentence before a transcript and its translation, None if there is none.
 
-        `church` has the settings with which translators were given it.
+        `church` has the settings with which translators got it.
         """
-        # What is kept back must not be guessed from what follows it.
+        # Later captions must not reveal text that is held back.
         if church.hold_doubtful:
             return None
         now = transcript.utterance
         for caption in self._made:
-            told = caption.transcript
-            # Where this thread did not make the caption before, an older one would be wrong.
-            follows = told.utterance.id == now.id - 1 and told.lang == transcript.lang
-            if follows and now.start_s - told.utterance.end_s <= _PAUSE_S:
-                return _last_sentence(given(told.text, told.lang, church), caption.text)
+            said = caption.transcript
+            # If this thread did not make the previous caption, an older one would be wrong.
+            follows = said.utterance.id == now.id - 1 and said.lang == transcript.lang
+            if follows and now.start_s - said.utterance.end_s <= _PAUSE_S:
+                return _last_sentence(given(said.text, said.lang, church), caption.text)
         return None
 
 

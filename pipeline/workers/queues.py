@@ -4,11 +4,11 @@ listen -> UtteranceQueue -> transcribe -> DraftQueue -> translate
 
 UtteranceQueue: every final in order, only the newest partial. A slow recognizer lowers the rate of
 partials by itself, since an unread partial is replaced. When `limit` finals wait, `put` waits too;
-the capture queue then fills and drops its oldest audio, counted. An eager utterance has its final's
-place: who takes it makes the final's text, and the final itself is not handed over again. When
-speech returns, what waits of the utterance goes. DraftQueue: at most DRAFT_LIMIT;
-when it is full the draft itself becomes the final, so nothing is dropped there either.
-TranscriptQueue: to each extra target; who puts never waits there.
+the capture queue then fills, and drops and counts its oldest audio. An eager utterance takes its
+final's place: its text is the final's text, and the final itself is not queued again. When speech
+returns, waiting versions of the utterance are removed. DraftQueue: at most DRAFT_LIMIT; when it is
+full, the draft itself becomes the final, so it drops nothing either.
+TranscriptQueue: one for each extra target; `put` never waits.
 """
 
 from __future__ import annotations
@@ -29,50 +29,50 @@ from pipeline.core.types import Caption, Transcript, Utterance
 DRAFT_LIMIT = 4
 
 _RESUMED = 16
-"""Resumptions remembered. Only the newest utterance is ever resumed; work on it may still run."""
+"""Number of remembered resumptions. Only the newest utterance resumes; its work may still run."""
 
 _FILLS = 40
-"""Transcripts that may wait for a language that somebody has just begun to watch."""
+"""Most transcripts that wait for a language that somebody has just begun to watch."""
 
 _LOOK_S = 0.1
-"""How often it is looked whether there is time for them."""
+"""Interval of the check for time to translate them."""
 
 _HANDED = 256
-"""Ids remembered of utterances that an extra target was given whole."""
+"""Number of remembered ids of whole utterances that an extra target got."""
 
 _ATTEMPTS = 5
-"""So often a retranslation makes way for a draft before the quick one has to do."""
+"""Most times that a retranslation yields to a draft; then the quick translation remains."""
 
 
 @dataclass(frozen=True, slots=True)
 class Retranslation:
-    """A text to be translated between what is said: an operator has written it, mostly."""
+    """A text to translate between utterances, usually written by an operator."""
 
     ticket: int
-    """Tells its results from those of an earlier text of the same caption."""
+    """Distinguishes its results from those of an earlier text of the same caption."""
     transcript: Transcript
     """The text; its utterance has no samples."""
     quick: Caption | None = None
-    """What the quick translator made of it."""
+    """The quick translation of it."""
     attempts: int = 0
     """How often the final translator has begun."""
     is_speech: bool = False
-    """Nobody has written it: it was said, and could not be translated then."""
+    """True for speech that could not be translated at its time; nobody has written it."""
 
     @property
     def may_repeat(self) -> bool:
-        """Whether it may make way once more."""
+        """Whether it may yield once more."""
         return self.attempts < _ATTEMPTS
 
 
 Draft: TypeAlias = tuple[Caption, float]
-"""A caption that waits for its final translation, and when it was handed over (monotonic)."""
+"""A caption that waits for its final translation, and when it was queued (monotonic)."""
 
 
 class DraftQueue(queue.Queue[Draft | None]):
     """Carries drafts from transcribe to translate; None is the end.
 
-    Retranslations wait beside it: they are taken when no draft waits, and have no limit.
+    Retranslations wait separately: they are taken when no draft waits, and have no limit.
     """
 
     def __init__(self, maxsize: int = 0) -> None:
@@ -83,7 +83,7 @@ class DraftQueue(queue.Queue[Draft | None]):
         """Add a retranslation; never waits."""
         with self.not_empty:
             self._asked.append(request)
-            # queue.Queue's own condition: who waits for a draft is woken for this as well.
+            # This is queue.Queue's own condition, so it also wakes a thread that waits for a draft.
             self.not_empty.notify()
 
     def take(self) -> Draft | Retranslation | None:
@@ -91,31 +91,31 @@ class DraftQueue(queue.Queue[Draft | None]):
         with self.not_empty:
             self.not_empty.wait_for(lambda: self._qsize() or self._asked)
             if not self._qsize():
-                # An operator waits for what they have written; of the rest the first comes first.
+                # Operators' texts first, since operators wait for them; then the others in order.
                 asked = next((each for each in self._asked if not each.is_speech), self._asked[0])
                 self._asked.remove(asked)
                 return asked
             draft = self._get()
-            # As `queue.Queue.get` does: `put` waits for just this.
+            # As in `queue.Queue.get`: `put` waits for this.
             self.not_full.notify()
             return draft
 
     @property
     def waiting_since_s(self) -> float:
-        """When the draft that waits longest was handed over (monotonic), infinity for none."""
+        """When the draft that waits longest was queued (monotonic), infinity for none."""
         with self.mutex:
             first = self.queue[0] if self.queue else None
-        # None there is the end, and waits for nothing.
+        # None in the queue marks the end and does not wait.
         return first[1] if first else math.inf
 
     def discard_asked(self) -> None:
-        """Throw away the retranslations that wait."""
+        """Discard the waiting retranslations."""
         with self.mutex:
             self._asked.clear()
 
 
 class _Asked:
-    """What the queues to the quick translators share: retranslations, and an end."""
+    """Base of the queues to the quick translators: retranslations, and an end."""
 
     def __init__(self) -> None:
         self._asked: deque[Retranslation] = deque()
@@ -124,7 +124,7 @@ class _Asked:
         """Guards all that waits."""
 
     def ask(self, request: Retranslation) -> None:
-        """Add a retranslation; never waits. A language that rests translates it as well."""
+        """Add a retranslation; never waits. A resting language translates it too."""
         with self._changed:
             self._asked.append(request)
             self._changed.notify_all()
@@ -135,7 +135,7 @@ class UtteranceQueue(_Asked):
 
     def __init__(self, limit: int = 32) -> None:
         super().__init__()
-        # Each final holds its samples: without a limit, one that nobody takes fills the memory.
+        # Each final holds its samples: without a limit, untaken finals fill the memory.
         self._limit = limit
         self._finals: deque[Utterance] = deque()
         self._partial: Utterance | None = None
@@ -144,12 +144,12 @@ class UtteranceQueue(_Asked):
         self.replaced_partials = 0
 
     def __len__(self) -> int:
-        """Return how many finals wait, eager ones included."""
+        """Return the number of waiting finals, eager ones included."""
         return len(self._finals)
 
     @property
     def is_full(self) -> bool:
-        """Whether `put` would wait for room with the next final. Any thread may ask."""
+        """Whether `put` would wait for room with the next final. Any thread may read it."""
         return len(self._finals) >= self._limit
 
     @property
@@ -161,7 +161,7 @@ class UtteranceQueue(_Asked):
     def put(self, utterance: Utterance) -> None:
         """Add a final or an eager one, waiting for room, or replace the partial."""
         with self._changed:
-            # What comes has all of the waiting partial in it, or follows its end.
+            # The new utterance contains the waiting partial, or follows its end.
             if self._partial is not None:
                 self.replaced_partials += 1
             self._partial = None
@@ -170,43 +170,43 @@ class UtteranceQueue(_Asked):
             elif not utterance.is_whole:
                 self._partial = utterance
             elif not self._confirm(utterance):
-                # `take` and `discard` make room. `close` ends the wait where nobody takes any more.
+                # `take` and `discard` make room. `close` ends the wait if no thread takes any more.
                 self._changed.wait_for(lambda: not self.is_full or self._closed)
                 self._finals.append(utterance)
-                # Remembered when it is taken, too: `_confirm` must not hand its final over.
+                # Remembered after it is taken too: `_confirm` must not queue its final.
                 self._eager = None if utterance.final else utterance
             self._changed.notify_all()
 
     def is_stale(self, utterance: Utterance) -> bool:
-        """Whether speech has returned to an utterance since; any thread may ask."""
+        """Whether speech has returned to an utterance since. Any thread may call this."""
         return utterance.revision < self._resumed.get(utterance.id, 0)
 
     def _resume(self, utterance: Utterance) -> None:
         self._eager = None
-        # `is_stale` reads it without the lock: one look into a dict is never half done.
+        # `is_stale` reads it without the lock: a single dict lookup is atomic.
         self._resumed[utterance.id] = utterance.revision
         if len(self._resumed) > _RESUMED:
             # A dict keeps its order, so the first is the oldest.
             del self._resumed[next(iter(self._resumed))]
-        # Its final comes again, and has all of it: to hear the part alone would be in vain.
+        # Its new final contains everything, so recognizing the part alone would be useless.
         kept = [each for each in self._finals if each.id != utterance.id]
         self._finals = deque(kept)
 
     def _confirm(self, final: Utterance) -> bool:
-        """Put a final in the place of its eager utterance; return whether there was one."""
+        """Replace an eager utterance by its final; return whether there was one."""
         eager, self._eager = self._eager, None
         if eager is None or eager.id != final.id or not final.final:
             return False
-        # One that does not wait any more is being worked on: its text is the final's.
+        # If it does not wait any more, it is being processed, and its text is the final's.
         for at, each in enumerate(self._finals):
             if each is eager:
                 self._finals[at] = final
         return True
 
     def take(self) -> Utterance | Retranslation | None:
-        """Wait for the next final, else a retranslation, else the newest partial. None: the end.
+        """Wait for the next final, else a retranslation, else the newest partial. None is the end.
 
-        A retranslation takes the quick translator's time for a text: a partial may wait for it.
+        A partial may wait while the quick translator translates a retranslation.
         """
         with self._changed:
             self._changed.wait_for(
@@ -214,7 +214,7 @@ class UtteranceQueue(_Asked):
             )
             if self._asked and not self._finals:
                 return self._asked.popleft()
-            # It takes the lock again, which a Condition's lock allows its own thread.
+            # `get` takes the lock again: a Condition's lock is reentrant.
             return self.get()
 
     def get(self) -> Utterance | None:
@@ -228,7 +228,7 @@ class UtteranceQueue(_Asked):
             return partial
 
     def discard(self) -> None:
-        """Throw away what waits."""
+        """Discard everything that waits."""
         with self._changed:
             self._finals.clear()
             self._asked.clear()
@@ -237,10 +237,10 @@ class UtteranceQueue(_Asked):
             self._changed.notify_all()
 
     def close(self) -> None:
-        """Let no more in; what waits can still be taken."""
+        """Accept no more; what waits can still be taken."""
         with self._changed:
             self._closed = True
-            # `Listen.work` closes what is open first: its final waits here, and has all of it.
+            # `Listen.work` first closes the open utterance: its final waits here with all of it.
             self._partial = None
             self._changed.notify_all()
 
@@ -248,15 +248,15 @@ class UtteranceQueue(_Asked):
 class TranscriptQueue(_Asked):
     """Carries transcripts to an extra target: whole ones in order, only the newest partial.
 
-    Putting never waits, however slow the language is: `Utterance.pcm` of whole ones is left
-    behind, and a language that falls behind gives up its translations, not its place.
+    `put` never waits, however slow the language is. Whole ones are stored without `Utterance.pcm`,
+    and a language that falls behind gives up its translations, not its place.
     """
 
     def __init__(self, may_fill: Callable[[], bool]) -> None:
-        """`may_fill`: whether there is time for what was said before somebody watched."""
+        """`may_fill` tells whether there is time for speech from before somebody watched."""
         super().__init__()
         self._may_fill = may_fill
-        self._whole: deque[tuple[Transcript, float]] = deque()  # with the time of its coming
+        self._whole: deque[tuple[Transcript, float]] = deque()  # with its arrival time
         self._partial: Transcript | None = None
         self._fills: deque[Transcript] = deque(maxlen=_FILLS)
         self._handed: deque[int] = deque(maxlen=_HANDED)
@@ -264,14 +264,14 @@ class TranscriptQueue(_Asked):
         self._woke_s = -math.inf
 
     def __len__(self) -> int:
-        """Return how many whole transcripts of what is said now wait."""
+        """Return the number of waiting whole transcripts of current speech."""
         return len(self._whole)
 
     @property
     def waiting_since_s(self) -> float:
-        """When the whole one that waits longest came (monotonic), infinity for none.
+        """When the whole transcript that waits longest came (monotonic), infinity for none.
 
-        How long it had waited for the recognizer before that is no fault of this language.
+        Its earlier wait for the recognizer does not count, since it is no fault of this language.
         """
         with self._changed:
             return self._whole[0][1] if self._whole else math.inf
@@ -279,12 +279,12 @@ class TranscriptQueue(_Asked):
     def put(self, transcript: Transcript) -> None:
         """Add a whole transcript, or replace the partial. A resting language takes none.
 
-        A language that has just woken leaves out what was closed before: nobody has told it of
-        that. It is filled in.
+        A language that has just woken skips utterances that were closed before: it did not get
+        them, and `fill` adds them.
         """
         with self._changed:
             self._partial = None
-            # The partial goes even where this one is not taken: what it said is out of date.
+            # The partial goes even if this transcript is not taken, since it is out of date.
             utterance = transcript.utterance
             if self._is_resting or (utterance.is_whole and utterance.closed_s < self._woke_s):
                 return
@@ -296,16 +296,16 @@ class TranscriptQueue(_Asked):
             self._changed.notify_all()
 
     def fill(self, transcript: Transcript) -> None:
-        """Add a settled one that the language was not given: the newest are taken first."""
+        """Add a settled transcript that the language did not get. The newest is taken first."""
         with self._changed:
             if transcript.utterance.id not in self._handed:
                 self._handed.append(transcript.utterance.id)
-                # The deque drops the oldest of too many: fewest people still have that on screen.
+                # The full deque drops the oldest, which is on the fewest screens.
                 self._fills.append(without_sound(transcript))
                 self._changed.notify_all()
 
     def rest(self, resting: bool) -> None:
-        """Take no more, and forget what waits; or begin again."""
+        """Accept no more and forget what waits, or begin again."""
         with self._changed:
             if self._is_resting and not resting:
                 # The clock of `Utterance.closed_s`, with which `put` compares it.
@@ -315,16 +315,16 @@ class TranscriptQueue(_Asked):
                 self._drop()
 
     def take(self) -> Transcript | Retranslation | None:
-        """Wait for the next whole one, else a retranslation, the partial, one to fill in.
+        """Wait for the next whole one, else a retranslation, else the partial, else one to fill in.
 
         None is the end.
         """
         with self._changed:
             while not (self._whole or self._asked or self._partial or self._closed):
-                # It takes the draft queue's lock inside this one; nobody takes them in reverse.
+                # It takes the draft queue's lock inside this one; no code takes them in reverse.
                 if self._fills and self._may_fill():
                     return self._fills.pop()
-                # With a limit: nobody tells when there is time, that depends on another queue.
+                # With a timeout: `_may_fill` depends on another queue, which does not notify.
                 self._changed.wait(_LOOK_S if self._fills else None)
             if self._whole:
                 return self._whole.popleft()[0]
@@ -334,13 +334,13 @@ class TranscriptQueue(_Asked):
             return partial
 
     def discard(self) -> None:
-        """Throw away what waits."""
+        """Discard everything that waits."""
         with self._changed:
             self._asked.clear()
             self._drop()
 
     def close(self) -> None:
-        """Let no more in; whole ones that wait can still be taken."""
+        """Accept no more; whole ones that wait can still be taken."""
         with self._changed:
             self._closed = True
             self._partial = None
@@ -351,7 +351,7 @@ class TranscriptQueue(_Asked):
     def _drop(self) -> None:
         self._whole.clear()
         self._fills.clear()
-        # Else what is dropped here could never be filled in.
+        # Otherwise the dropped ones could never be filled in.
         self._handed.clear()
         self._partial = None
 

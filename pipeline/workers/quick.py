@@ -1,4 +1,4 @@
-"""The quick pass: of a transcript a caption at once, and of a whole one the draft of its final."""
+"""The quick pass: makes a caption of each transcript, and the final's draft of a whole one."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from pipeline.workers.queues import DraftQueue, Retranslation, TranscriptQueue
 from pipeline.workers.steps import as_final, source_caption, translate, untranslated
 
 _REST_S = (15.0, 60.0)
-"""How long the quick translator is left alone after too many errors: at first, and at most."""
+"""Back-off of the quick translator after too many errors: first and longest pause."""
 
 
 class QuickPass:
-    """One language's quick translator, and what of its captions is committed.
+    """One language's quick translator, and the committed text of its captions.
 
     Belongs to the thread that calls `take`.
     """
@@ -49,12 +49,12 @@ class QuickPass:
         glossaries: GlossaryStore | None = None,
         is_needed: bool = True,
     ) -> None:
-        """Take the parts. `stage` is the name of the worker that it belongs to, for faults.
+        """`stage` is the name of its worker, for faults.
 
-        One that is not `is_needed` is done without if its model is broken.
+        If `is_needed` is False and its model is broken, it is not used.
         """
         self.settings = settings
-        """Those in force, set by the main thread; what may change holds from the next utterance."""
+        """Current settings, set by the main thread. A change applies from the next utterance."""
         self._translator = translator
         self._drafts = drafts
         self._degradation = degradation
@@ -70,26 +70,26 @@ class QuickPass:
         self.final_engine_lost = False
         """Set by the main thread when the final translator hangs."""
         self.work_log = WorkLog()
-        """Of the translator."""
+        """The translator's working time."""
         self.full_drafts = 0
-        """Finals made from the quick translation because the queue behind was full."""
+        """Finals made from the quick translation because the draft queue was full."""
 
     @property
     def degraded_reason(self) -> str:
-        """What is not as it should be with the translator, empty when all is."""
+        """Why the translator is degraded, empty when it is not."""
         if self._backoff.is_exhausted:
             return "the quick translator failed; the spoken words stand in for its captions"
         return self._translator.degraded_reason if self._translator is not None else ""
 
     @property
     def is_usable(self) -> bool:
-        """Whether the translator can be asked now. Any thread may ask."""
+        """Whether the translator can be used now. Any thread may read it."""
         there = self._translator is not None and is_there(self._translator)
         return there and not self._backoff.is_active(time.monotonic())
 
     def load(self) -> None:
-        """Load the translator. One that only crashes is done without; one that is not needed, also
-        where it is broken in any other way.
+        """Load the translator. If it crashes, go on without it; if it is not needed, also when it
+        is broken in any other way.
         """
         if self._translator is None:
             return
@@ -105,10 +105,10 @@ class QuickPass:
             self._backoff.give_up()
 
     def take(self, transcript: Transcript) -> None:
-        """Make the caption of a transcript, and hand that of a whole one on."""
+        """Make the caption of a transcript; a whole one's caption becomes a draft."""
         caption, is_whole = self._caption(transcript), transcript.utterance.is_whole
         if not self._has_translator(transcript):
-            # Spoken words that are replaced in a moment are of no use to who cannot read them.
+            # Source text that is soon replaced is useless to readers who do not know the language.
             if is_whole or caption.engine == HEARD:
                 self._emit(as_final(caption) if is_whole else caption)
         elif is_whole:
@@ -117,15 +117,15 @@ class QuickPass:
             self._emit(caption)
 
     def go_on(self, final: CaptionMessage) -> None:
-        """Let what is said now go on behind a final that was reopened; for the main thread."""
+        """Let the current speech continue a reopened final; for the main thread."""
         reopened = Reopened(final.id, final.source.text, final.target.text)
-        # Behind the spoken words, which stood in for a translation, there is nothing to go on.
+        # If the final is the source text, there is no translation to continue.
         is_translated = final.target.lang == self.settings.translate.target
         self.reopened = reopened if is_translated else None
 
     def retranslate(self, request: Retranslation) -> None:
-        """Translate what an operator has written, or what was said and not translated, at once;
-        the final translator makes it better.
+        """Translate an operator's text, or speech that was not translated, at once. The final
+        translator improves it.
         """
         lang = self.settings.translate.target
         if not self._has_translator(request.transcript):
@@ -144,7 +144,7 @@ class QuickPass:
                 if request.is_speech:
                     self._failed(error)
                 else:
-                    # Not one of the errors in a row: nothing that was spoken has failed.
+                    # Does not count as one of the errors in a row: no speech is affected.
                     self._emit(Fault(self._stage, error.code, error.message))
             else:
                 caption = caption if gibberish(made.text, made.lang) else made
@@ -154,31 +154,31 @@ class QuickPass:
                 Retranslated(request.ticket, caption if goes_on else as_final(caption), lang)
             )
         elif not goes_on:
-            # Nothing better follows: the main thread awaits an answer to every ticket.
+            # Nothing better follows, and the main thread awaits an answer to every ticket.
             self._emit(Retranslated(request.ticket, None, lang))
         if goes_on and self._drafts is not None:
-            # Behind the report: the final that another thread makes of it must come later.
+            # After the report, since the final from the other thread must come later.
             self._drafts.ask(replace(request, quick=caption))
 
     def end(self) -> None:
-        """Tell the final translator that nothing more comes."""
+        """Tell the final translator that no more drafts follow."""
         if self._drafts is not None:
             # May wait for room: if the translator hangs, the main thread empties the queue.
             self._drafts.put(None)
 
     def _has_translator(self, transcript: Transcript) -> bool:
-        """Whether what was said is for this language's translators: they know one source."""
+        """Whether this language's translators take the transcript: they know one source."""
         is_theirs = transcript.lang == self.settings.translate.source
         has_any = self._translator is not None or self._drafts is not None
         return is_theirs and (has_any or not transcript.recognition.english)
 
     def _in_between(self, transcript: Transcript) -> Caption | None:
-        """Return the translation of the recognizer's own English, where translators know that."""
+        """Return the translation of the recognizer's own English, if the translators know it."""
         english, source = transcript.recognition.english, self.settings.translate.source
         if not english or source != "en" or self._translator is None:
             return None
         said = replace(transcript, lang=source, text=english)
-        with suppress(EngineError):  # of speech in this language it is told
+        with suppress(EngineError):  # reported for speech in the translators' own source
             made = self._translated(self._translator, said, time.monotonic())
             if not gibberish(made.text, made.lang):
                 return replace(made, transcript=transcript)
@@ -189,16 +189,16 @@ class QuickPass:
         now = time.monotonic()
         has_translator = self._has_translator(transcript)
         keeps = has_translator and self.settings.translate.final.stability == "calm"
-        # First: `heard` commits only what lies behind the words that are kept.
+        # First, since `heard` commits only text after the kept words.
         self.commits.go_on(transcript, self.reopened if keeps else None)
         standing = self.commits.heard(transcript, keeps=keeps)
         if not has_translator:
             made_between = self._in_between(transcript) if caption.engine == "source" else None
             return self.commits.shown(made_between or caption)
-        # Behind a final that is on screen only what was said since is translated.
+        # After a final that is on screen, only the later speech is translated.
         rest = replace(transcript, text=transcript.text[self.commits.said :].lstrip())
         idle = self._backoff.is_active(now) or self._degradation.spares_quick
-        # Nothing was said behind the final: an engine is not asked to translate nothing.
+        # No speech follows the final, so there is nothing to translate.
         if self._translator is not None and self.commits.lead and not rest.text:
             nothing = replace(
                 caption, lang=self.settings.translate.target, text="", engine=self._translator.name
@@ -208,7 +208,7 @@ class QuickPass:
             try:
                 made = self._translated(self._translator, rest, now, standing)
             except EngineGoneError:
-                pass  # it is told when its process ends, and rests by itself
+                pass  # the end of the process is reported elsewhere, and the engine rests by itself
             except EngineError as error:
                 self._failed(error)
             else:
@@ -228,7 +228,7 @@ class QuickPass:
         standing: Standing | None = None,
     ) -> Caption:
         lang = self.settings.translate.target
-        # A partial is replaced in a moment: only the last one is worth a search.
+        # A partial is soon replaced: only a whole one is worth a search.
         searches = self.settings.translate.final.search and transcript.utterance.is_whole
         with self.work_log.working():
             return translate(
@@ -253,16 +253,16 @@ class QuickPass:
             return
         # The draft is on screen while its final is made.
         self._emit(caption)
-        # Before it is handed over: the final must not be overtaken by its draft.
+        # Before it is queued, so the draft cannot come after its final.
         try:
             # Only a file that is played fast can wait for room.
             self._drafts.put((caption, time.monotonic()), block=not self._shed)
         except queue.Full:
-            # To wait here would hold up the recognizer: the draft is good enough for a final.
+            # A wait here would delay the recognizer, so the draft becomes the final.
             self.full_drafts += 1
             self._emit(as_final(caption))
         else:
-            if self.final_engine_lost:  # since when? Perhaps the queue was taken just before
+            if self.final_engine_lost:  # perhaps just now, after the queue was emptied
                 self._emit(as_final(caption))
 
 
@@ -305,13 +305,13 @@ class Quick(Worker):
         utterance = transcript.utterance
         if self._is_stale(utterance) or not (utterance.is_whole or self._is_due()):
             return
-        # The recognizer's own prefix is the transcribe thread's; here it begins the utterance.
+        # The recognizer's prefix belongs to the transcribe thread; this call begins the utterance.
         self.quick.commits.prefix(utterance, self.quick.settings.stt)
         self.quick.take(transcript)
 
     def _is_due(self) -> bool:
-        """Whether a partial is to be translated, as far as this language keeps up."""
-        # Of all stages of this language: each partial costs the processor that they share.
+        """Whether to translate a partial, depending on how far this language keeps up."""
+        # The rung of all its stages, since partials cost the processor that they share.
         self._partials += 1
         rung = self._degradation.rung
         return rung < Rung.FEWER_PARTIALS or (rung < Rung.NO_PARTIALS and self._partials % 2 == 0)

@@ -1,4 +1,4 @@
-"""One function per stage: transcribe, translate, and what stands in when a stage has nothing."""
+"""One function per stage: transcribe, translate, and fallbacks for a stage without a result."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ def transcribe(
     clock: Clock,
     prefix: Sequence[int] = (),
 ) -> Transcript:
-    """Recognize an utterance. `free_s` is when the recognizer's thread had nothing more to do.
+    """Recognize an utterance. `free_s` is when the recognizer's thread became free.
 
-    A partial begins with the tokens `prefix`, which are committed.
+    A partial begins with the committed tokens `prefix`.
     """
     start_s = clock()
     # An eager utterance is recognized as a final: if silence lasts, its text is the final's.
     recognition = recognizer.recognize(utterance.pcm, final=utterance.is_whole, prefix=prefix)
-    # One with another behind it has named which of them it was.
+    # A recognizer with a fallback sets the engine that was used.
     recognition = replace(recognition, engine=recognition.engine or recognizer.name)
     return Transcript(
         utterance=utterance,
@@ -44,7 +44,7 @@ def transcribe(
         recognition=recognition,
         level_dbfs=level_dbfs(utterance.pcm),
         peak_dbfs=peak_dbfs(utterance.pcm),
-        # Not below 0: an engine that was idle has waited for the text, not the text for it.
+        # Not below 0: an idle engine has waited for the utterance, not the other way round.
         span=Span(start_s, clock(), max(0.0, free_s - utterance.closed_s)),
     )
 
@@ -61,20 +61,20 @@ def translate(
     church: Church | None = None,
     glossary: Glossary | None = None,
 ) -> Caption:
-    """Translate a transcript handed over at `handed_s`; the caption is not yet final.
+    """Translate a transcript queued at `handed_s`; the caption is not yet final.
 
-    The translator gets references and numbers as `church` wants them (`given`). Church words of a
-    whole utterance are translated as the `glossary` says.
+    The translator gets references and numbers in the form that `church` sets (`given`). The
+    `glossary` sets the translation of church words in a whole utterance.
     """
     start_s = clock()
     text, standing = transcript.text, request.standing
-    # What stands is counted in characters of the text as it was heard.
+    # The committed part is counted in characters of the original text.
     is_free = standing is None or (
         transcript.utterance.is_whole and not (standing.source or standing.pieces)
     )
     if church and is_free:
         text = given(text, transcript.lang, church)
-    # Partials are replaced in a moment, and have no time for this.
+    # Not for partials, which are soon replaced and have no time for this.
     if glossary and transcript.utterance.is_whole:
         request = replace(request, wanted=glossary.find(text))
     translation = translator.translate(text, request)
@@ -90,13 +90,13 @@ def translate(
 
 
 def source_caption(transcript: Transcript) -> Caption:
-    """Return the spoken words as the caption: what is left when no translator can be used."""
+    """Return the source text as the caption: the fallback if no translator can be used."""
     return Caption(transcript, transcript.lang, transcript.text, engine="source", final=False)
 
 
 def untranslated(transcript: Transcript, target: str) -> Caption:
-    """Return the caption of what no translator is for: it was said in the caption language, or the
-    recognizer itself has put it into English, or nothing better is left than the spoken words.
+    """Return a caption without a translator: of speech in the caption language, of the recognizer's
+    own English translation, or else of the source text.
     """
     if transcript.lang == target:
         return Caption(transcript, target, transcript.text, engine=HEARD, final=False)
@@ -111,9 +111,9 @@ def as_final(caption: Caption) -> Caption:
 
 
 def blend(beginning: str, draft: Caption) -> Caption:
-    """Lay the beginning of a final over the draft on screen, so that the text does not collapse.
+    """Replace the start of the draft on screen by the start of a final, to keep the text's length.
 
-    What stood of the draft behind it goes on standing.
+    The stable text of the rest of the draft stays stable.
     """
     text = lay_over(beginning, draft.text)
     unsettled = len(draft.text) - draft.stable
@@ -121,21 +121,21 @@ def blend(beginning: str, draft: Caption) -> Caption:
 
 
 _SKIP = 0.5
-"""Cost of a draft's word that the beginning leaves out. Cheaper than the others, or a word that
-stands further on in the draft would be shown twice."""
+"""Cost of a draft's word that the beginning omits. It is the cheapest; otherwise a word further on
+in the draft would be shown twice."""
 _INSERT = _REPLACE = 1.0
 
 _LETTER = re.compile(f"[{UNSPACED}]")
 _WORD = re.compile(f"[{UNSPACED}][{MARKS}]*|[^\\s{UNSPACED}]+")
-"""A word with its punctuation; in scripts without spaces a letter."""
+"""A word with its punctuation; a letter in scripts without spaces."""
 
 
 def lay_over(beginning: str, draft: str) -> str:
-    """Return `beginning` and what `draft` has behind the words that it stands for.
+    """Return `beginning` and the rest of `draft` after the words that it replaces.
 
-    Words are aligned by edit distance and not counted: the two often say the same with more or
+    Words are aligned by edit distance, not by count, since the two often say the same with more or
     fewer words.
-    No word stands on both sides of the seam unless the draft itself has it twice in a row.
+    No word is on both sides of the seam unless the draft itself has it twice in a row.
     """
     above, below = list(_WORD.finditer(beginning)), list(_WORD.finditer(draft))
     covered = _covered([_bare(word) for word in above], [_bare(word) for word in below])
@@ -147,11 +147,11 @@ def lay_over(beginning: str, draft: str) -> str:
 
 
 def _covered(beginning: Sequence[str], draft: Sequence[str]) -> int:
-    """Return how many words of `draft` the words of `beginning` stand for.
+    """Return how many words of `draft` the words of `beginning` replace.
 
-    The number that costs least; among equals the one nearest to as many words as there are.
+    It is the number with the least cost; among equals the one nearest to the length of `beginning`.
     """
-    # costs[k]: of turning the first k words of the draft into the words of `beginning` so far.
+    # costs[k]: cost of turning the draft's first k words into the words of `beginning` so far.
     costs = [k * _SKIP for k in range(len(draft) + 1)]
     for word in beginning:
         before, costs = costs, [costs[0] + _INSERT]
@@ -162,5 +162,5 @@ def _covered(beginning: Sequence[str], draft: Sequence[str]) -> int:
 
 
 def _bare(word: re.Match[str]) -> str:
-    """Return a word without case and punctuation; one of punctuation alone stays as it is."""
+    """Return a word without case and punctuation; pure punctuation stays as it is."""
     return re.sub(r"[^\w\s]", "", word.group()).casefold() or word.group()

@@ -2,9 +2,9 @@
 
     transcribe -> TranscriptQueue -> quick-fr -> DraftQueue -> translate-fr
 
-Each language has commit policy, queues, degradation and back-off of its own, so that one that is
-slow or fails delays no other. The first target's quick pass is made in the transcribe thread, which
-hands its drafts on itself. An extra target that nobody watches rests.
+Each language has its own commit policy, queues, degradation and back-off, so that a slow or failed
+one delays no other. The first target's quick pass runs in the transcribe thread, which queues its
+drafts itself. An extra target that nobody watches rests.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class TargetWorkers:
     """Translates what the transcribe thread hears into one target language."""
 
     quick: QuickPass
-    """Of the first target the transcribe thread's, which the group sets."""
+    """For the first target that of the transcribe thread, which the group sets."""
 
     def __init__(
         self,
@@ -57,10 +57,10 @@ class TargetWorkers:
     ) -> None:
         """Make the threads. `settings` are as if this language were the only target.
 
-        `shed`: the language may give up quality where it falls behind, and rest. `judge` says of
-        each final how likely it is wrong; without one none is doubtful. `sound_since_s`: since when
-        sound has waited for the recognizer (monotonic), infinity for none. `ask` is given for the
-        first target: by it the transcribe thread is asked to translate an operator's text.
+        `shed`: the language may give up quality when it falls behind, and rest. `judge` estimates
+        how likely each final is wrong; without it none is doubtful. `sound_since_s` returns since
+        when sound has waited for the recognizer (monotonic), infinity for none. `ask` is given for
+        the first target: it asks the transcribe thread to translate an operator's text.
         """
         self.lang = engines.lang
         self._final = engines.final
@@ -75,7 +75,7 @@ class TargetWorkers:
         self.drafts = DraftQueue(DRAFT_LIMIT)
         self.transcripts = TranscriptQueue(self._may_fill)
         self.retranslate = ask or self.transcripts.ask
-        """Has a text of an operator's translated; Retranslated reports follow. Never waits."""
+        """Requests a translation of an operator's text; Retranslated reports follow. No wait."""
         self._stage, final_stage = engines.stages(is_first=self._is_first)
         self.translate: Translate | None = None
         if engines.final is not None:
@@ -87,12 +87,12 @@ class TargetWorkers:
                 emit=self.tell,
                 is_stale=is_stale,
                 name=final_stage,
-                # Asked for scores in another thread than for translations: its calls have a lock.
+                # Scores and translations run in different threads; its calls have a lock.
                 scorer=engines.partial if isinstance(engines.partial, Scorer) else None,
                 glossaries=glossaries,
             )
         self.workers: list[Worker] = [] if self.translate is None else [self.translate]
-        """The threads of its own."""
+        """Its own threads."""
         if not self._is_first:
             self.quick = QuickPass(
                 settings=settings,
@@ -115,40 +115,40 @@ class TargetWorkers:
             )
             self.workers.insert(0, reads)
         self.is_resting = False
-        """Whether nobody watches, so that nothing is translated."""
+        """Whether nobody watches and nothing is translated."""
 
     @property
     def may_rest(self) -> bool:
-        """Whether it may; what is played as fast as possible is all translated."""
+        """Whether it may rest. A file played as fast as possible is translated completely."""
         return self._shed and not self._is_first
 
     @property
     def final_setback(self) -> str:
-        """What is not as it should be with the final translator, empty when all is."""
+        """Why the final translator is degraded, empty when it is not."""
         if self.quick.final_engine_lost:
             return "the final translator hangs"
         return self.translate.degraded_reason if self.translate else ""
 
     @property
     def degraded_reason(self) -> str:
-        """What is not as it should be with this language, empty when all is."""
+        """Why this language is degraded, empty when it is not."""
         reasons = (self.degradation.reason, self.quick.degraded_reason, self.final_setback)
-        told = "; ".join(filter(None, reasons))
-        return f"{language(self.lang).name}: {told}" if told else ""
+        text = "; ".join(filter(None, reasons))
+        return f"{language(self.lang).name}: {text}" if text else ""
 
     @property
     def waiting(self) -> int:
-        """Whole transcripts and drafts in the queues."""
+        """Number of whole transcripts and drafts in the queues."""
         return len(self.transcripts) + self.drafts.qsize()
 
     def configure(self, settings: Settings) -> None:
-        """Go by these settings from the next utterance on."""
+        """Use these settings from the next utterance on."""
         self._settings = self.quick.settings = settings
         if self.translate is not None:
             self.translate.settings = settings
 
     def note_watchers(self, watchers: int) -> None:
-        """Let a final translator that languages share know how many displays show this one."""
+        """Tell a shared final translator how many displays show this language."""
         if isinstance(self._final, LanguageTranslator):
             self._final.watchers = watchers
 
@@ -161,36 +161,36 @@ class TargetWorkers:
         """Return how long sound and texts have waited for this language's stages."""
         since_s = self._sound_since_s()
         drafts_s = max(0.0, now_s - self.drafts.waiting_since_s)
-        # Sound that waits for the recognizer waits for the final translator as well, which takes
-        # the processor from it: but only for as long as that was at work meanwhile.
+        # The final translator takes processor time from the recognizer. So waiting sound also
+        # counts as waiting for the translator, but only for the time that the translator worked.
         worked_s = self.translate.work_log.since(since_s, now_s) if self.translate else 0.0
         final_s = max(drafts_s, worked_s)
         if not self._is_first:
             quick_s = max(0.0, now_s - self.transcripts.waiting_since_s)
             return Waits(quick_s=quick_s, final_s=final_s)
-        # Here for the quick one, too, which the recognizer's thread asks.
+        # The same for the quick translator, which the recognizer's thread calls.
         quick_s = self.quick.work_log.since(since_s, now_s)
         return Waits(max(0.0, now_s - since_s), quick_s, final_s)
 
     def lag_s(self, now_s: float) -> float:
-        """Return how long the text has waited that waits longest; 0.0 if nothing waits."""
+        """Return the longest wait of a text; 0.0 if nothing waits."""
         return self.waits(now_s).longest_s
 
     def observe(self, now_s: float) -> bool:
         """Go up or down this language's ladder; return whether the rung has changed."""
-        # What is played as fast as possible has no clock to fall behind.
+        # A file played as fast as possible cannot fall behind the clock.
         return self._shed and self.degradation.observe(self.waits(now_s), now_s)
 
     def has_time(self, now_s: float) -> bool:
-        """Whether what was left in the spoken language can be translated now."""
+        """Whether captions left in the spoken language can be translated now."""
         translators = (self.quick, self.translate)
         usable = any(each is not None and each.is_usable for each in translators)
         return usable and not self.is_resting and self.waits(now_s).are_short
 
     def check_final(self, now_s: float) -> bool:
-        """Check whether the final translator hangs; return True when that is new.
+        """Check whether the final translator hangs; return True if the hang is new.
 
-        While it hangs, new finals do without it; when it comes back it is used again.
+        While it hangs, new finals are made without it; when it returns it is used again.
         """
         hangs = False
         if self.translate is not None and (doing := self.translate.doing) is not None:
@@ -200,52 +200,52 @@ class TargetWorkers:
         return new
 
     def go_on(self, final: CaptionMessage) -> None:
-        """Let what is said now go on behind a final that was reopened."""
+        """Let the current speech continue a reopened final."""
         self.quick.go_on(final)
 
     def forget(self) -> None:
-        """Translate what is said next as if nothing had been said before."""
+        """Translate the next speech without context from earlier captions."""
         if self.translate is not None:
             self.translate.previous.forget()
 
     def discard(self) -> None:
-        """Throw away what waits: it is off the record."""
+        """Discard everything that waits: it is off the record."""
         self.transcripts.discard()
         self.drafts.discard_asked()
         if self.translate is not None:
-            # Taken and not shown. What is being translated now is dropped by the coordinator.
+            # Taken and not shown. The coordinator drops the draft that is being translated.
             self.translate.take_unfinished()
 
     def release(self, ended: set[str]) -> None:
-        """Do for a thread that broke what it can no longer do; harmless when repeated."""
+        """Close the queues of a thread that failed; may be repeated."""
         if "transcribe" in ended:
             self.transcripts.close()
         if self._stage in ended:
-            # A full queue is no matter: who takes from it is alive, and `release` comes again.
+            # A full queue is no problem: its reader is alive, and `release` is called again.
             with suppress(queue.Full):
                 self.drafts.put_nowait(None)
 
     def take_unfinished(self) -> list[Caption]:
-        """Take what has no final yet and has a draft, as finals."""
+        """Return the drafts that have no final yet, as finals."""
         unfinished = self.translate.take_unfinished() if self.translate else []
         return [self._checked(caption) for caption in unfinished]
 
     def tell(self, report: Report) -> None:
-        """Hand on what a thread reports; first every final is compared with what was said, and each
-        translation of what an operator has written: it stands in a caption that was final.
+        """Pass a thread's report on. Before that, compare every final with its source, and each
+        translation of an operator's text too, since it goes into a caption that was final.
         """
         match report:
             case Caption():
                 final = self._checked(report) if report.final else report
-                # By its language the main thread finds the board that it belongs on.
+                # The main thread finds the right board by the language.
                 report = Rendition(self.lang, final)
             case Retranslated(caption=Caption() as caption):
                 report = replace(report, caption=self._checked(caption))
         self._emit(report)
 
     def _checked(self, made: Caption) -> Caption:
-        """Return a caption compared with what was said; a final judged, with an opinion of it."""
-        # In the thread that has made it: the main thread only shows what comes.
+        """Return a caption compared with its source; a final is also judged."""
+        # In the thread that made it, since the main thread only shows captions.
         store = self._glossaries
         glossary, names = (store.of(made.lang), store.names) if store else (None, ())
         made = checked(made, self._settings.church, glossary, names)
@@ -253,6 +253,6 @@ class TargetWorkers:
         return self._judge.judged(made) if self._judge and is_judged else made
 
     def _may_fill(self) -> bool:
-        """Whether what was said before somebody watched can be translated now."""
-        # A draft that waits is of what is said now, and comes before what was said earlier.
+        """Whether speech from before somebody watched can be translated now."""
+        # A waiting draft is of current speech, which comes before earlier speech.
         return self.drafts.empty() and self.degradation.rung is Rung.FULL

@@ -29,11 +29,11 @@ from pipeline.workers.steps import transcribe
 log = structlog.get_logger()
 
 _RAN_AWAY = {"repetition", "compression", "too-fast", "control-tokens", "wrong-script"}
-"""Reasons against a text that say nothing of what was heard: the recognizer lost its footing."""
+"""Reasons that come from the decoding, not from the speech: the recognizer ran away."""
 
 
 class Transcribe(Worker):
-    """Makes a caption of every utterance, and hands finals on for the final translation."""
+    """Makes a caption of every utterance, and passes finals on for the final translation."""
 
     def __init__(
         self,
@@ -50,13 +50,13 @@ class Transcribe(Worker):
         expect_more: Callable[[Utterance, float], None] = lambda *_: None,
         extra_targets: Sequence[TranscriptQueue] = (),
     ) -> None:
-        """Take the parts. `expect_more` hears of each whole text how sure it is to go on, 0..1.
+        """`expect_more` gets the probability, 0..1, that each whole text goes on.
 
-        `extra_targets` are the queues of the target languages but the first.
+        `extra_targets` are the queues of all target languages except the first.
         """
         super().__init__("transcribe", emit)
         self.settings = settings
-        """Those in force, set by the main thread; what may change holds from the next utterance."""
+        """Current settings, set by the main thread. A change applies from the next utterance."""
         self.spoken = SpokenLanguage(settings.translate.spoken)
         self.quick = QuickPass(
             settings=settings,
@@ -79,37 +79,37 @@ class Transcribe(Worker):
         self._free_s = 0.0
         self._doing: Utterance | None = None
         self.busy_since_s = 0.0
-        """Since when it is at what it took last, 0.0 while it waits; for the supervisor."""
+        """Start time of the current work, 0.0 while it waits; for the supervisor."""
         self._at_s = math.inf
-        # Asked in this thread while the recognizer is at work, so `_doing` needs no lock.
+        # The recognizer calls it in this thread, so `_doing` needs no lock.
         recognizer.is_cancelled = self._is_cancelled
-        # The newest text that could be used, for a final that the recognizer has no text of.
+        # The newest usable text, for a final for which the recognizer gives no text.
         self._last: Transcript | None = None
 
     @property
     def degraded_reason(self) -> str:
-        """What is not as it should be with either engine, empty when all is."""
+        """Why either engine is degraded, empty when neither is."""
         return "; ".join(
             filter(None, (self._recognizer.degraded_reason, self.quick.degraded_reason))
         )
 
     @property
     def waiting_since_s(self) -> float:
-        """When the whole utterance was closed that is at work or waits longest (monotonic).
+        """When the oldest whole utterance that is processed or waits was closed (monotonic).
 
-        Infinity for none. Any thread may ask.
+        Infinity if there is none. Any thread may read it.
         """
         return min(self._at_s, self._utterances.waiting_since_s)
 
     def load(self) -> None:
-        """Load recognizer and quick translator. Of the latter one that crashes is done without."""
+        """Load recognizer and quick translator. If the translator crashes, go on without it."""
         self._recognizer.load()
         self.quick.load()
         for lang in self.spoken.langs:
-            weights_of(lang)  # now: amid a service no file may be to be had
+            weights_of(lang)  # now, since the file may be unavailable during a service
 
     def configure(self, settings: Settings) -> None:
-        """Go by these settings from the next utterance on."""
+        """Use these settings from the next utterance on."""
         self.settings = self.quick.settings = settings
 
     def work(self) -> None:
@@ -120,35 +120,35 @@ class Transcribe(Worker):
                 if isinstance(work, Retranslation):
                     self.quick.retranslate(work)
                 else:
-                    # A partial at work makes nobody late: it gives way to a final.
+                    # A partial that is processed delays nothing: it yields to a final.
                     self._at_s = work.closed_s if work.is_whole else math.inf
                     self.take(work)
                     self._at_s = math.inf
                 self.busy_since_s = 0.0
-                # What was handed over earlier than this has waited: records tell how long.
+                # Utterances that came before this time have waited; records show how long.
                 self._free_s = time.monotonic()
         finally:
-            # However this thread ends, those behind it must not wait for ever.
+            # However this thread ends, the threads after it must not wait forever.
             self.quick.end()
             for transcripts in self._extra_targets:
                 transcripts.close()
 
     def take(self, utterance: Utterance) -> None:
-        """Make what is due of an utterance: a caption, and of a whole one a final's draft."""
+        """Make a caption of an utterance, and the draft of a final if it is whole."""
         if self._utterances.is_stale(utterance):
             return
         if utterance.is_song:
             self._commits.heard_nothing_of_use(utterance)
-            # It has no text, but partials of it may be on screen: by this report they go.
+            # It has no text, but its partials may be on screen; this report removes them.
             self.emit(self._nothing(utterance, "song"))
             return
         try:
             transcript = self._transcript(utterance)
         except EngineCancelledError:
-            # A newer version of it follows, or waits already.
+            # A newer version follows, or waits already.
             return
         if self._utterances.is_stale(utterance):
-            return  # speech has returned meanwhile: there will be another text of it
+            return  # speech has returned meanwhile, so it will get another text
         if transcript.filtered:
             self._commits.heard_nothing_of_use(utterance)
             if utterance.is_whole:
@@ -156,18 +156,18 @@ class Transcribe(Worker):
             return
         if utterance.is_whole:
             transcript = replace(transcript, goes_on=self._goes_on(transcript))
-            # Before it is translated: meanwhile the pause goes on in which the segmenter needs it.
+            # Before the translation: the segmenter needs it during the present pause.
             self._expect_more(utterance, transcript.goes_on)
-        # Only here: what was filtered is nothing to fall back on.
+        # Only here: a filtered text is no fallback.
         self._last = transcript
         self.quick.take(transcript)
         for transcripts in self._extra_targets:  # the first target comes first
             transcripts.put(transcript)
 
     def _goes_on(self, transcript: Transcript) -> float:
-        """Return how sure a text is to go on. Hot words cost full stops: then none is asked.
+        """Return the probability that a text goes on. Hot words cost full stops: none is needed.
 
-        A slow speaker's word or two take longer than a fragment's sound may.
+        A fragment goes on: a slow speaker's one or two words can be longer than `fragment_ms`.
         """
         text, stt = transcript.text, self.settings.stt
         if is_fragment(text) or not (stt.hotwords or is_ended(text)):
@@ -177,23 +177,23 @@ class Transcribe(Worker):
     def _transcript(self, utterance: Utterance) -> Transcript:
         """Recognize and correct.
 
-        A final falls back on its last partial after an engine error, and where the recognizer
-        runs away: it had understood before.
+        A final falls back on its last partial after an engine error, or if the recognizer runs
+        away, since it understood the partial.
         """
         stt = self.settings.stt
-        # Each time: a reload, or a rule that an operator adds, has other ones.
+        # Set each time, since a reload or an operator's new rule changes them.
         self._recognizer.hotwords = self._dictionary.hotwords if stt.hotwords else ""
         try:
             transcript = self._recognized(utterance)
         except EngineGoneError:
-            # None of the errors in a row: its keeper replaces the process, and tells of it.
+            # Not one of the errors in a row: its keeper replaces the process and reports it.
             return self._without_recognizer(utterance)
         except EngineCancelledError:
-            # An EngineError by its class, and no fault of the engine.
+            # A subclass of EngineError, but no fault of the engine.
             raise
         except EngineError as error:
             self.fault(error)
-            # The recognizer is gone: this ends the daemon, and systemd starts another.
+            # The recognizer is gone: this ends the daemon, and systemd restarts it.
             if self.too_many_failures:
                 raise
             if last := self._heard_before(utterance):
@@ -204,11 +204,11 @@ class Transcribe(Worker):
         lexicon = self._dictionary.lexicon_for(transcript.raw_text, heard, transcript.lang)
         transcript = correct(lexicon, transcript)
         if not utterance.is_whole:
-            # Here the sound ends, not the sentence: the recognizer cannot tell the two apart.
+            # The audio ends here, not the sentence; the recognizer cannot distinguish the two.
             transcript = replace(transcript, text=without_guessed_end(transcript.text))
-        # The raw text is judged: a dictionary rule must not hide what the recognizer did.
+        # The raw text is judged, since a dictionary rule must not hide the recognizer's errors.
         why = self._objection(transcript)
-        # A partial of the same sound was good: the fault is the decoding's, not the speaker's.
+        # A partial of the same audio was good: the fault is the decoding's, not the speaker's.
         last = self._heard_before(utterance) if why in _RAN_AWAY else None
         if last is not None:
             message = f"The recognizer ran away ({why}); its last partial stands in."
@@ -218,9 +218,9 @@ class Transcribe(Worker):
         return replace(transcript, filtered=why)
 
     def _is_cancelled(self) -> bool:
-        """Whether speech has returned to what is being heard, or it keeps a final waiting.
+        """Whether speech has returned to the current utterance, or a final waits behind a partial.
 
-        A partial that began in the last syllables would make its own final late.
+        A partial that began in the last syllables would delay its own final.
         """
         doing = self._doing
         if doing is None:
@@ -231,14 +231,14 @@ class Transcribe(Worker):
     def _objection(self, transcript: Transcript) -> str:
         """Return why a text cannot be shown, "" if it can."""
         length_s = len(transcript.utterance.pcm) / SAMPLE_RATE
-        told = (transcript.recognition, transcript.raw_text, transcript.level_dbfs)
-        why = reason(*told, length_s)
+        text = (transcript.recognition, transcript.raw_text, transcript.level_dbfs)
+        why = reason(*text, length_s)
         return why or gibberish(transcript.raw_text, transcript.lang)
 
     def _with_rest(self, last: Transcript, utterance: Utterance) -> Transcript:
-        """Return the text of an utterance that speech returned to, its two parts heard apart.
+        """Return the text of an utterance that speech returned to, its two parts recognized apart.
 
-        Heard together they led the recognizer astray. `last` alone where the rest does, too.
+        Together they made the recognizer run away. If the rest does too, return `last` alone.
         """
         heard = len(last.utterance.pcm)
         if not last.utterance.is_whole or heard >= len(utterance.pcm):
@@ -254,9 +254,9 @@ class Transcribe(Worker):
         return correct(self._dictionary.lexicon_of(whole.lang), whole)
 
     def _recognized(self, utterance: Utterance) -> Transcript:
-        """Recognize; a final once more when the recognizer's process ends meanwhile.
+        """Recognize; retry a final once if the recognizer's process ends meanwhile.
 
-        The second time it waits for the next process. After a partial there is another one soon.
+        The retry waits for the next process. A partial needs no retry: another one follows soon.
         """
         transcript = self._recognized_in(self.spoken.expected, utterance)
         if len(self.spoken.langs) == 1:
@@ -267,7 +267,7 @@ class Transcribe(Worker):
             utterance.id,
             is_whole=utterance.is_whole,
         )
-        if not lang:  # words of the wrong language would be gone in a moment
+        if not lang:  # words of the wrong language would be replaced in a moment
             raise EngineCancelledError("engine-cancelled", "The language is not known yet.")
         if lang == transcript.lang:
             return transcript
@@ -279,7 +279,7 @@ class Transcribe(Worker):
         if isinstance(self._recognizer, MultilingualRecognizer):
             self._recognizer.lang = lang
         prefix = self._commits.prefix(utterance, self.settings.stt)
-        # One attempt at a partial, which another one follows; two at a final.
+        # One attempt for a partial, since another one follows; two for a final.
         for is_last in (not utterance.is_whole, True):
             try:
                 return transcribe(
@@ -288,16 +288,16 @@ class Transcribe(Worker):
                     lang=lang,
                     free_s=self._free_s,
                     clock=time.monotonic,
-                    # Committed tokens are of the language in which it was heard before.
+                    # Committed tokens are in the language used before.
                     prefix=() if anew else prefix,
                 )
             except EngineGoneError:
                 if is_last:
                     raise
-        raise AssertionError  # the last time either returns or raises
+        raise AssertionError  # the last attempt either returns or raises
 
     def _without_recognizer(self, utterance: Utterance) -> Transcript:
-        """Return what is left of an utterance over which the recognizer's process ended."""
+        """Return the fallback for an utterance on which the recognizer's process ended."""
         code = "stt-failed"
         if utterance.is_whole:
             message = "The recognizer's process ended twice over one utterance."
@@ -311,62 +311,62 @@ class Transcribe(Worker):
         return Transcript(utterance, lang, "", "", Recognition(""), filtered=code)
 
     def _heard_before(self, utterance: Utterance) -> Transcript | None:
-        """Return what the last partial of a final was."""
+        """Return the last partial of a final."""
         last = self._last
         same = utterance.is_whole and last is not None and last.utterance.id == utterance.id
         return last if same else None
 
 
 SURE = 0.8
-"""Share of a language, of those that are spoken here, below which a detection says nothing."""
+"""Least share of a language, among those spoken here, for a detection to count."""
 LONG_S = 3.0
-"""Speech from which on one utterance changes the language."""
+"""Least length of speech for one utterance to change the language."""
 SOME_S = 1.5
-"""Speech below which nothing is known: "amen" may be any language."""
+"""Least length of speech to know the language at all: "amen" may be any language."""
 
 
 class SpokenLanguage:
-    """Follows the language. One thread hears; any may read and force."""
+    """Tracks the spoken language. One thread calls `hear`; any thread may read and force it."""
 
     def __init__(self, langs: Sequence[str]) -> None:
-        """`langs`: those that are spoken; a service begins in the first."""
+        """`langs` are the spoken languages; a service begins in the first."""
         self.langs = tuple(langs)
         self.now = langs[0]
-        """The language of what was said last."""
+        """The language of the latest speech."""
         self.forced = ""
-        """The one that an operator has chosen; "": it is detected."""
+        """The language that an operator has chosen, "" if it is detected."""
         self._other = ""
         self._other_id = -1
 
     @property
     def expected(self) -> str:
-        """The language in which the next utterance is heard first."""
+        """The language in which the next utterance is first recognized."""
         return self.forced or self.now
 
     def hear(
         self, shares: Mapping[str, float], speech_s: float, utterance_id: int, *, is_whole: bool
     ) -> str:
-        """Return the language in which an utterance is to be heard, "" if that is not known yet.
+        """Return the language to recognize an utterance in, "" if it is not known yet.
 
-        `shares` are how likely each language is, together 1; `speech_s` is the length of speech.
-        The language changes with one long utterance, or with two short ones that agree; a short
-        one alone is heard as what it is, and what is unsure or very short goes with the others.
+        `shares` are the languages' probabilities, which sum to 1; `speech_s` is the length of
+        speech. One long utterance or two short ones that agree change the language. A single short
+        one keeps its own language; an unsure or very short one takes the current language.
         """
-        # Read once: an operator may let go meanwhile, and "" is no language to hear anything in.
+        # Read once: an operator may release it meanwhile, and "" is no language.
         if forced := self.forced:
             self.now = forced
             return forced
         likely = max(shares, key=lambda lang: shares[lang], default=self.now)
         if shares.get(likely, 0.0) < SURE:
             return self.now
-        # An eager utterance and its final are the same speech: they do not confirm each other.
+        # An eager utterance and its final are the same speech, so they do not confirm each other.
         is_second = self._other == likely and self._other_id != utterance_id
         if speech_s >= LONG_S or (is_whole and is_second) or likely == self.now:
-            # Of two versions of an utterance the later one counts.
+            # If an utterance has two versions, the later one counts.
             self.now, self._other = likely, ""
             return likely
         if is_whole:
-            # A partial is no evidence of its own: its final is heard again.
+            # A partial is no separate evidence: its final is recognized again.
             self._other, self._other_id = likely, utterance_id
         if speech_s >= SOME_S:
             return likely

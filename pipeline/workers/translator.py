@@ -1,4 +1,4 @@
-"""The translate thread: the final translator. Whatever happens to it, a final caption comes out."""
+"""The translate thread runs the final translator. If that fails, a final is still made."""
 
 from __future__ import annotations
 
@@ -31,25 +31,25 @@ from pipeline.workers.queues import Draft, DraftQueue, Retranslation
 from pipeline.workers.steps import as_final, blend, translate
 
 _STREAM_S = 0.25
-"""The final's words reach the screen at most this often."""
+"""Least time between two updates of a streamed final on the screen."""
 
 _SLOW_S = 2.0
-"""An engine that took longer for the last final looks at one answer only, and is seen at work."""
+"""If the last final took longer, the engine makes one answer only and streams it."""
 _SECOND = 1.0
-"""What the quick translator's opinion weighs beside the final translator's own."""
+"""Weight of the quick translator's score relative to the final translator's own."""
 _TAKEN_BACK = 0.1
-"""What each committed word that changes counts against a translation (mean log-probability)."""
+"""Penalty for each committed word that a translation changes (mean log-probability)."""
 
 _REST_S = (15.0, 60.0)
-"""How long the engine is left alone after too many errors in a row: at first, and at most."""
+"""Back-off of the engine after too many errors in a row: first and longest pause."""
 
 
 _Score: TypeAlias = tuple[float, float]
-"""Mean log-probability of a translation, and that of its least likely token."""
+"""Mean log-probability of a translation, and log-probability of its least likely token."""
 
 
 class Translate(Worker):
-    """Turns drafts into finals; the draft itself becomes final where the translator fails."""
+    """Turns drafts into finals. If the translator fails, the draft itself becomes the final."""
 
     def __init__(
         self,
@@ -64,10 +64,10 @@ class Translate(Worker):
         is_stale: Callable[[Utterance], bool] = lambda _: False,
         name: str = "translate",
     ) -> None:
-        """Take the parts. `is_stale`: whether speech has returned to an utterance since."""
+        """`is_stale` tells whether speech has returned to an utterance since."""
         super().__init__(name, emit)
         self.settings = settings
-        """Those in force, set by the main thread; what may change holds from the next draft."""
+        """Current settings, set by the main thread. A change applies from the next draft."""
         self._lang = settings.translate.target
         self._written = OutputLanguage(self._lang)
         self._glossaries = glossaries
@@ -79,18 +79,18 @@ class Translate(Worker):
         self._took_s = 0.0  # for the last final
         self._backoff = Backoff(after=FAULTS_IN_A_ROW, first_s=_REST_S[0], most_s=_REST_S[1])
         self._is_stale = is_stale
-        self._makes_way = False  # what it is at can wait for drafts
+        self._makes_way = False  # the current work can wait for drafts
         self.previous = PreviousCaptions()
-        # Asked in this thread, again and again while the engine is at work.
+        # The engine calls it repeatedly in this thread while it works.
         translator.is_cancelled = self._is_cancelled
         self.work_log = WorkLog()
-        """Of the translator, at what was said."""
+        """The translator's working time on speech."""
         self.doing: Draft | None = None
-        """The draft being translated and since when, for the main thread's look-out for a hang."""
+        """The draft being translated and its start time. The main thread detects hangs with it."""
 
     @property
     def deadline_s(self) -> float:
-        """How long the translator may take for the draft it is at."""
+        """Time limit of the translator for the current draft."""
         return self._translator.deadline_s
 
     @property
@@ -109,17 +109,17 @@ class Translate(Worker):
 
     @property
     def _is_idle(self) -> bool:
-        """Whether the translator rests, or is given up for now."""
+        """Whether the translator is in back-off, or degradation skips it for now."""
         resting = self._backoff.is_active(time.monotonic())
         return resting or self._degradation.spares_final
 
     @property
     def is_usable(self) -> bool:
-        """Whether the translator can be asked now. Any thread may ask."""
+        """Whether the translator can be used now. Any thread may call this."""
         return is_there(self._translator) and not self._is_idle
 
     def load(self) -> None:
-        """Load the translator. A broken one is reported, and drafts become finals."""
+        """Load the translator. If it is broken, report that; drafts then become finals."""
         prepare(self.settings.translate.spoken)
         if not self.may_use(self._translator):
             self._backoff.give_up()
@@ -129,7 +129,7 @@ class Translate(Worker):
             self.emit(Fault(self.name, code, self._translator.degraded_reason))
 
     def work(self) -> None:
-        """Take drafts until the end comes."""
+        """Take drafts until the end of the queue."""
         while (work := self._drafts.take()) is not None:
             if isinstance(work, Retranslation):
                 self._retranslate(work)
@@ -139,19 +139,19 @@ class Translate(Worker):
 
     def take(self, draft: Draft) -> None:
         """Make the final of a draft, unless speech has returned to it."""
-        # Each time: a reload may have changed it.
+        # A reload may have changed it.
         self._translator.deadline_s = self.settings.translate.final.deadline_s
-        # In one assignment: the main thread may read it between any two instructions.
+        # One assignment, since the main thread may read it between any two instructions.
         self.doing = (draft[0], time.monotonic())
         with self.work_log.working():
             caption = None if self._is_cancelled() else self._final(*draft)
         if caption is not None:
             self.emit(caption)
-        # Last: until its final is out the draft must be found by `take_unfinished`.
+        # Last, since `take_unfinished` must find the draft until its final is emitted.
         self.doing = None
 
     def _retranslate(self, request: Retranslation) -> None:
-        """Translate what an operator has written, unless a draft comes: then later, once more."""
+        """Translate an operator's text. If a draft comes, stop and try again later."""
         self._translator.deadline_s = self.settings.translate.final.deadline_s
         request = replace(request, attempts=request.attempts + 1)
         quick = request.quick if request.quick and request.quick.engine != "source" else None
@@ -162,11 +162,11 @@ class Translate(Worker):
                 made = self._retranslated(request)
             except EngineCancelledError:
                 if request.may_repeat:
-                    # Until its turn comes again the quick translation is on screen.
+                    # The quick translation stays on screen until the next attempt.
                     self._drafts.ask(request)
                     return
             except EngineError as error:
-                # Not one of the errors in a row: nothing that was spoken has failed.
+                # Does not count as one of the errors in a row: no speech is affected.
                 self.emit(Fault(self.name, error.code, error.message))
             finally:
                 self._makes_way = False
@@ -192,36 +192,36 @@ class Translate(Worker):
         return replace(caption, opinion=self._opinion(request.quick, caption))
 
     def take_unfinished(self) -> list[Caption]:
-        """Take every draft, the one being worked on first, as a final: the translator hangs."""
-        doing = self.doing  # read once: the engine may come back meanwhile
+        """Return every draft as a final, the current one first. Used when the translator hangs."""
+        doing = self.doing  # read once: the engine may return meanwhile
         taken = [doing] if doing else []
         try:
             while (draft := self._drafts.get_nowait()) is not None:
                 taken.append(draft)
-            self._drafts.put(None)  # the end stays the end
+            self._drafts.put(None)  # keep the end marker
         except queue.Empty:
             pass
         return [as_final(draft[0]) for draft in taken]
 
     def _is_cancelled(self) -> bool:
-        """Whether what is being translated is no longer wanted, or makes way for a draft."""
+        """Whether the current translation is not needed any more, or must yield to a draft."""
         if self._makes_way:
             return not self._drafts.empty()
         doing = self.doing
         return doing is not None and self._is_stale(doing[0].transcript.utterance)
 
     def _final(self, draft: Caption, handed_s: float) -> Caption | None:
-        """Return the final caption of a draft, None if it is not wanted any more."""
+        """Return the final caption of a draft, None if it is not needed any more."""
         if self._is_idle:
             return as_final(draft)
         start_s, final = time.monotonic(), self.settings.translate.final
-        # What an operator is to see first must not be on the screens word by word, nor what
-        # probably goes on: of that the screens keep what stands already.
+        # No streaming if an operator must see the final first, or if the sentence probably goes
+        # on: then the screens keep the text that they already show.
         is_over = draft.transcript.goes_on < HALF
         may_stream = final.stream and is_over and not self.settings.church.hold_doubtful
-        # With another caption waiting there is no time for more than one answer.
+        # If another caption waits, there is time for one answer only.
         searches = final.search and self._scorer is not None and self._drafts.empty()
-        # Among several answers nobody knows yet which of them it will be.
+        # With several answers it is not known yet which one will be chosen.
         may_stream = may_stream and (not searches or self._took_s > _SLOW_S)
         previous = self.previous.before(draft.transcript, self.settings.church)
         try:
@@ -234,7 +234,7 @@ class Translate(Worker):
                 clock=time.monotonic,
                 request=TranslationRequest(
                     on_text=self._streamer(draft) if may_stream else None,
-                    # Spoken words that stand in for a draft are of another language.
+                    # A draft may be the source text, which is in another language.
                     draft=draft.text if draft.lang == self._lang else "",
                     standing=Standing(target=draft.stable, was_final=draft.was_final)
                     if final.stability == "calm"
@@ -248,13 +248,13 @@ class Translate(Worker):
         except EngineCancelledError:
             return None
         except EngineError as error:
-            if not isinstance(error, EngineGoneError):  # of that its process's keeper tells
+            if not isinstance(error, EngineGoneError):  # the process's keeper reports that
                 self._failed(error)
-            # The time was the engine's, though the text is not.
+            # The engine spent the time, although the text is the draft's.
             span = Span(start_s, time.monotonic(), max(0.0, self._free_s - handed_s))
             return as_final(replace(draft, span=span))
         if wrong := _unusable(caption):
-            # What was said is not told: it could be off the record a moment later.
+            # The report does not contain the text: it could be off the record a moment later.
             self._failed(EngineError("final-unusable", f"The final cannot be shown: {wrong}."))
             return as_final(replace(draft, span=caption.span))
         self._backoff.succeeded()
@@ -272,10 +272,10 @@ class Translate(Worker):
     def _best(
         self, caption: Caption, stood: str, previous: SentencePair | None
     ) -> tuple[Caption, _Score | None]:
-        """Return the caption with the translation that both translators together hold likeliest.
+        """Return the caption with the translation that both translators together score highest.
 
-        And what the quick translator gives that one, if it was asked. `stood` is the text that was
-        committed on screen: each of its words that a translation changes counts against it.
+        The second value is the quick translator's score of it, if known. `stood` is the text that
+        was committed on screen: each of its words that a translation changes lowers the score.
         """
         made = caption.translation
         if made is None or not made.alternatives or self._scorer is None:
@@ -285,14 +285,14 @@ class Translate(Worker):
             found += [[] for _ in range(each.part + 1 - len(found))]
             found[each.part].append(each)
         said = self._given(caption)
-        # Of several sentences each is judged by itself, as it was translated.
-        told = [said] if len(found) == 1 else split(said)
-        # The translator has cut it otherwise: nobody knows which answer is of which sentence.
-        if len(told) != len(found):
+        # Each sentence is judged separately, as it was translated.
+        sources = [said] if len(found) == 1 else split(said)
+        # The translator split it differently, so answers cannot be matched to sentences.
+        if len(sources) != len(found):
             return replace(caption, translation=replace(made, alternatives=())), None
-        stands = [stood] if len(found) == 1 else [*split(stood), *[""] * len(found)]
+        shown = [stood] if len(found) == 1 else [*split(stood), *[""] * len(found)]
         chosen: list[tuple[Alternative, _Score | None]] = []
-        for sentence, answers, part in zip(told, found, stands, strict=False):
+        for sentence, answers, part in zip(sources, found, shown, strict=False):
             chosen.append(self._best_of(sentence, answers, part, previous))
             previous = SentencePair(sentence, chosen[-1][0].text)
         text = " ".join(best.text for best, _ in chosen)
@@ -311,12 +311,12 @@ class Translate(Worker):
         stood: str,
         previous: SentencePair | None,
     ) -> tuple[Alternative, _Score | None]:
-        """Return the likeliest translation of a text, and what the quick translator gives it."""
-        assert self._scorer is not None  # noqa: S101 - `_best` has looked
+        """Return the best translation of a text, and the quick translator's score of it."""
+        assert self._scorer is not None  # noqa: S101 - `_best` has checked
         try:
             scores = self._scorer.score(said, [each.text for each in found], previous)
         except EngineError:
-            # Without a second opinion the final translator's own first answer stands.
+            # Without scores, the final translator's first answer is used.
             scores = []
 
         def weight(scored: tuple[Alternative, _Score]) -> float:
@@ -333,8 +333,8 @@ class Translate(Worker):
         return given(said.text, said.lang, self.settings.church)
 
     def _look_at_language(self, text: str) -> None:
-        """Tell that the finals have gone over to another language. They are shown all the same:
-        one that quotes a hymn is right, and the draft may come from the same mistake.
+        """Report that the finals are now in another language. They are still shown: a final that
+        quotes a hymn is right, and the draft may have the same mistake.
         """
         if other := self._written.take(text):
             wrote, asked = language(other).name, language(self._lang).name
@@ -348,16 +348,16 @@ class Translate(Worker):
         previous: SentencePair | None = None,
         score: _Score | None = None,
     ) -> Opinion | None:
-        """Return what the quick translator thinks of a final; None where it cannot say.
+        """Return the quick translator's opinion of a final, None if it cannot score it.
 
-        `score` is what it has said already.
+        `score` is its score if that is known already.
         """
         if self._scorer is None or draft.lang != self._lang:
             return None
         try:
             said = self._given(caption)
             mean, least = score or self._scorer.score(said, [caption.text], previous)[0]
-        except EngineError:  # of that the worker that translates with it tells
+        except EngineError:  # reported by the worker that translates with it
             return None
         return Opinion(round(mean, 4), round(least, 4), agreement(draft.text, caption.text))
 
@@ -366,13 +366,13 @@ class Translate(Worker):
         self._backoff.failed(time.monotonic())
 
     def _streamer(self, draft: Caption) -> Callable[[str], None]:
-        # From now on: a final that is there in a quarter second comes whole, in one movement.
+        # Starts now, so a final that is ready within _STREAM_S is shown whole, in one update.
         last_s = time.monotonic()
 
         def on_text(text: str) -> None:
             nonlocal last_s
             now = time.monotonic()
-            # A beginning that nobody can read would stand on screen until the end comes.
+            # Gibberish at the start would stay on screen until the final is complete.
             if now - last_s >= _STREAM_S and not gibberish(text, self._lang):
                 last_s = now
                 self.emit(self._over(text, draft))
@@ -382,13 +382,13 @@ class Translate(Worker):
     def _over(self, text: str, draft: Caption) -> Caption:
         if draft.lang == self._lang:
             return blend(text, draft)
-        # Laid over the spoken words, it would be a sentence in two languages.
+        # Blended with the source text it would be a sentence in two languages.
         engine = self._translator.name
         return replace(draft, lang=self._lang, text=text, engine=engine, stable=len(text))
 
 
 def _texts(draft: Caption) -> tuple[str, ...]:
-    """Return the translations that the quick translator has looked at."""
+    """Return the quick translator's alternative translations."""
     made = draft.translation
     return tuple(each.text for each in made.alternatives) if made else ()
 

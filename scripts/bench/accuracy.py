@@ -1,13 +1,13 @@
-"""Measure what is recognized of human voices: words, full stops, sentences, and the CPU it takes.
+"""Measure the recognition of human voices: words, full stops, sentences and CPU time.
 
     python -m scripts.bench.accuracy                                    whisper-base, 10 s and 30 s
     python -m scripts.bench.accuracy --model starter --window 0 10 30
     python -m scripts.bench.accuracy --markdown docs/BENCHMARKS.md
 
-The recordings of demo/voices are cut into utterances by the program's own voice detector and
-segmenter, as they are, softer, in noise and with the pauses shortened, and each utterance is
-recognized once, as a final. Every window is measured without and with the dictionary's hot words.
-CPU seconds are those of this process, so other programs hardly matter.
+The program's own voice detector and segmenter cut the recordings of demo/voices into utterances:
+unchanged, softer, in noise and with shorter pauses. Each utterance is recognized once, as a final.
+Every window is measured without and with the dictionary's hot words. CPU seconds are those of this
+process, so other programs hardly matter.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from scripts.support.command import parser_of, says_errors
 from scripts.support.voice_score import score_text
 
 _PAUSE_S = 0.25
-"""Below `vad.silence_ms`: sentences follow each other without a cut."""
+"""Shorter than `vad.silence_ms`: sentences follow each other without a cut."""
 _LONG_S = 10.0
 _SEED = 20261122
 
@@ -56,7 +56,7 @@ processor time for a second of utterances: compare the ratios.
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """A text, and the utterances in which it is spoken."""
+    """A text and the utterances that speak it."""
 
     condition: str
     text: str
@@ -83,13 +83,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         window = f"{window_s:g} s" if window_s else "its own window"
         name = f"{model}, {window}{', hot words' if hot else ''}"
         columns[name] = measure(load(flags=flags).settings, spoken)
-    told = rows(columns)
+    table = rows(columns)
     if arguments.markdown:
         about = machine()
         words = sum(len(each.text.split()) for each in spoken)
         notes = f"- {words} words; {about['date']}, {about['cpu']}, INT8, two threads"
-        write(arguments.markdown, TITLE, f"{TITLE}\n{_PREFACE}\n{markdown(told)}\n\n{notes}\n")
-    show(told)
+        write(arguments.markdown, TITLE, f"{TITLE}\n{_PREFACE}\n{markdown(table)}\n\n{notes}\n")
+    show(table)
     return 0
 
 
@@ -129,7 +129,7 @@ def joined(utterances: Sequence[Pcm]) -> Iterator[Pcm]:
 
 
 def measure(settings: Settings, spoken: Sequence[Material]) -> dict[str, str]:
-    """Recognize everything with these settings; return the measures as they are printed.
+    """Recognize everything with these settings; return the measures in printed form.
 
     Raises ModelError, EngineError, ConfigError.
     """
@@ -167,13 +167,13 @@ def measure(settings: Settings, spoken: Sequence[Material]) -> dict[str, str]:
 
 
 def rows(columns: Mapping[str, Mapping[str, str]]) -> list[list[str]]:
-    """Return the table's head and its rows: a measure each, a setting a column."""
+    """Return the table's heading and rows: a row per measure, a column per setting."""
     first = next(iter(columns.values()))
     return [["", *columns], *([name, *(c[name] for c in columns.values())] for name in first)]
 
 
 def _with_noise(pcm: Pcm, below_db: float, random: np.random.Generator) -> Pcm:
-    """Return audio with pink noise so far below its speech, that is below what is not silent."""
+    """Return audio with pink noise `below_db` below its speech, that is its non-silent part."""
     spectrum = np.fft.rfft(random.standard_normal(len(pcm)))
     spectrum[1:] /= np.sqrt(np.arange(1, len(spectrum)))
     spectrum[0] = 0

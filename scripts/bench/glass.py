@@ -1,8 +1,8 @@
 """What a phone's page has painted during a run, and when: the real page in a real browser.
 
-The page reports each painted version to the server (`ack`, docs/PROTOCOL.md). A script that is put
-in before the page's own notes when it sends these reports; so what is measured is what every phone
-does, and nothing in the page is changed for it.
+The page reports each painted version to the server (`ack`, docs/PROTOCOL.md). An injected script,
+which runs before the page's own, notes when the page sends these reports. The measurement thus
+covers what every phone does, and the page is not changed for it.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ _PHONE: ViewportSize = {"width": 390, "height": 844}
 
 
 class Glass:
-    """A phone's page that is open. `painted` can be asked until it is closed."""
+    """An open phone's page. `painted` works until the page is closed."""
 
     def __init__(self, page: Page) -> None:
         self._page = page
 
     def painted(self) -> list[Painted]:
         """Return the page's reports so far, in order of time."""
-        # Its clock is the wall's, ours may not jump: they are compared now, on one machine.
+        # The page uses the wall clock, we use the monotonic one; both are compared now.
         ahead_s = time.time() - time.monotonic()
         reports = self._page.evaluate("window.painted")
         return [Painted(at_s - ahead_s, int(seq)) for at_s, seq in reports]

@@ -1,12 +1,12 @@
-"""How fast a GPU writes, and what a translator takes of its memory, beside what `budget` says.
+"""How fast a GPU generates, and how much memory a translator uses, next to `budget`'s estimate.
 
     python -m scripts.bench.gpu --model models/starter/gemma/model.gguf
     python -m scripts.bench.gpu --shape 4b 12b --batch 128 512 4096
 
-`--shape` writes files with the sizes of TranslateGemma at Q4_K_M and the same numbers again and
-again: they take as long and as much memory as the real ones, and say nothing. Each file is loaded
-whole onto the GPU by the program's own engine, in a process of its own. The time of 50 tokens is
-that of a caption behind its prompt; a prompt is read in batches of each size.
+`--shape` writes files with the sizes of TranslateGemma at Q4_K_M and repeated numbers: they take as
+much time and memory as the real files, but translate nothing. The program's own engine loads each
+file whole onto the GPU, in a separate process. The time of 50 tokens is that of a caption after its
+prompt; a prompt is read in batches of each size.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _VOCABULARY = 262_144
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """Of a Gemma 3, in units."""
+    """Sizes of a Gemma 3, in units."""
 
     layers: int
     width: int
@@ -67,7 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--batch", nargs="+", type=int, default=[128, 512])
     parser.add_argument("--cpu", action="store_true", help="on the processor, to compare")
     options = parser.parse_args(arguments)
-    logs.configure("error", "auto")  # llama.cpp tells much
+    logs.configure("error", "auto")  # llama.cpp logs much
     if not options.cpu and not llama.has_gpu():
         raise EngineError(
             "no-gpu", "llama.cpp finds no GPU.", "Build it for one (docs/MACHINE.md), or --cpu."
@@ -89,14 +89,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def measured(file: Path, name: str, options: argparse.Namespace) -> list[str]:
-    """Return a row of the table: each batch in a process of its own, as an engine is."""
+    """Return a row of the table; each batch size runs in its own process, as an engine does."""
     found = [_alone(file, batch, 0 if options.cpu else -1) for batch in options.batch]
     size = file.stat().st_size
     written_s = min(written_s for written_s, _, _ in found)
     final = budget.Writing(name, size, CONTEXT, options.batch[0], on_gpu=True)
     expected = budget.total(budget.writing_needs(final), "gpu")
     gpu = budget.known_gpu(query("--query-gpu=name"))
-    told = budget.tokens_per_second(size, gpu.bandwidth) if gpu else None
+    speed = budget.tokens_per_second(size, gpu.bandwidth) if gpu else None
     held = found[0][2]
     return [
         name,
@@ -104,7 +104,7 @@ def measured(file: Path, name: str, options: argparse.Namespace) -> list[str]:
         f"{held / 1e9:.2f}" if held else "-",
         f"{expected / 1e9:.2f}",
         f"{WRITTEN / written_s:.0f}",
-        f"{told[0]:.0f} to {told[1]:.0f}" if told else "-",
+        f"{speed[0]:.0f} to {speed[1]:.0f}" if speed else "-",
         f"{1000 * written_s:.0f}",
         *(f"{PROMPT / read_s:.0f}" for _, read_s, _ in found),
     ]
@@ -116,8 +116,8 @@ def _alone(file: Path, batch: int, gpu_layers: int) -> tuple[float, float, int]:
 
 
 def times(file: Path, batch: int, gpu_layers: int) -> tuple[float, float, int]:
-    """Return the seconds of the written tokens and of the prompt, the best of three, and the
-    GPU's bytes."""
+    """Return the seconds for the generated tokens and for the prompt, the best of three each, and
+    the bytes of GPU memory."""
     logs.configure("error", "auto")
     model = llama.Llama(file, gpu_layers=gpu_layers, threads=THREADS, context=CONTEXT, batch=batch)
     tokens = [1000 + number % 5000 for number in range(PROMPT + WRITTEN)]
@@ -184,17 +184,17 @@ def write(path: Path, sizes: Sizes) -> None:
 
 
 def kind_of(name: str, row: int) -> Kind:
-    """Return how Q4_K_M stores a matrix, about: K types where rows are whole blocks of them."""
+    """Return about how Q4_K_M stores a matrix: as a K type if its rows are whole blocks."""
     if row % 256:
         return Kind.Q5_0
     return Kind.Q6_K if name == "token_embd" or name.endswith("ffn_down") else Kind.Q4_K
 
 
 def blocks(kind: Kind, shape: tuple[int, int]) -> np.ndarray[tuple[int, ...], np.dtype[np.uint8]]:
-    """Return a matrix of one row again and again, its numbers small and of both signs."""
+    """Return a matrix that repeats one row of small numbers of both signs."""
     rows, width = shape
     values = 0.02 * np.random.default_rng(1).standard_normal((1, width)).astype(np.float32)
-    if kind in {Kind.Q4_K, Kind.Q6_K}:  # which gguf cannot write: their scale stands first or last
+    if kind in {Kind.Q4_K, Kind.Q6_K}:  # gguf cannot write these: the scale is first or last
         size = gguf.GGML_QUANT_SIZES[kind][1]
         row = np.random.default_rng(1).integers(0, 256, (width // 256, size), np.uint8)
         at = size - 2 if kind == Kind.Q6_K else 0

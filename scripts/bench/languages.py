@@ -1,11 +1,11 @@
-"""Measure what further caption languages cost: one against several, in turns, in one sitting.
+"""Measure the cost of further caption languages: one against several, alternately, in one sitting.
 
     python -m scripts.bench.languages
     python -m scripts.bench.languages --langs fr de pt --final gemma-3-270m-q4_k_m --prompt examples
 
 Each run is `stark-translate run` on the demo sermon in real time. The first language has the
-settings of this machine, the further ones a final translator only, all the same one, which takes
-turns. Only the ratios can be compared between machines.
+settings of this machine. The further languages share one final translator, which serves them in
+turn, and have no drafts. Only the ratios can be compared between machines.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ time. The delay is that of the first language's finals, from the last syllable.
 
 
 class Cost(NamedTuple):
-    """What runs with a number of languages took."""
+    """The cost of runs with a number of languages."""
 
     cpu: float
-    """CPU seconds for each second of audio."""
+    """CPU seconds per second of audio."""
     recognizer_s: float
-    """Seconds in the recognizer, for whole utterances."""
+    """Seconds of the recognizer for whole utterances."""
     final_ms: float
-    """Median from the last syllable to the first language's final."""
+    """Median time from the last syllable to the first language's final."""
     finals: dict[str, int]
     """Final captions by further language."""
 
@@ -55,8 +55,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run, print, judge; return the exit code."""
     arguments = _arguments(argv)
     material = recordings.demo("sermon")
-    # By its file, since this is about its time: of a name the registry knows the pairs it is
-    # good at. And whole, since the program runs elsewhere.
+    # Pass the model's file, since only its time matters: for a name, the registry knows the pairs
+    # that it is good at. The path is absolute, since the program runs in another folder.
     arguments.final = str(resolve("gemma", arguments.final).absolute())
     candidates = {"one": [], "several": [targets(arguments)]}
     runs: dict[str, list[LiveRun]] = {name: [] for name in candidates}
@@ -84,7 +84,7 @@ def targets(arguments: argparse.Namespace) -> str:
 
 
 def cost(runs: Sequence[LiveRun], langs: Sequence[str]) -> Cost:
-    """Return what runs of one setting took; at least one run."""
+    """Return the cost of the runs of one setting; there is at least one run."""
     shown = [record for run in runs for record in run.session.shown]
     delays = [record.last_syllable_to_final_ms for record in shown]
     recognized = [record.stt_ms for record in shown]
@@ -119,7 +119,7 @@ def table(one: Cost, several: Cost) -> list[list[str]]:
 
 
 def write(file: Path, rows: Sequence[Sequence[str]], arguments: argparse.Namespace) -> None:
-    """Put the section into a file in place of the one that it has had."""
+    """Write the section into a file in place of its earlier one."""
     about = machine()
     langs, model = ", ".join(arguments.langs), Path(arguments.final).name
     notes = (

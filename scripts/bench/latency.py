@@ -1,14 +1,14 @@
-"""Measure the real program on recordings: how soon captions come, and how still they hold.
+"""Measure the real program on recordings: how soon captions come, and how stable they are.
 
     python -m scripts.bench.latency                                   demo sermon and pauses, once
     python -m scripts.bench.latency --recording voices --recognizer whisper-base
     python -m scripts.bench.latency --runs 3 --input sermon.wav
     python -m scripts.bench.latency --against vad.silence_ms=600 --against vad.partial_ms=0
 
-Each run is `stark-translate run` in a process of its own, in real time, and a display that listens.
-With --against a second setting is measured in turns with the first, in the same sitting, and the
-table shows the ratio of the two: only that can be compared between machines.
-With --markdown each recording has a section of its own for each recognizer.
+Each run is `stark-translate run` in its own process, in real time, with a display that listens.
+With --against a second setting is measured in alternation with the first, in the same session. The
+table shows the ratio of the two; only the ratio can be compared between machines.
+With --markdown there is a section for each recording and recognizer.
 """
 
 from __future__ import annotations
@@ -43,16 +43,16 @@ p90 / p95. Compare the ratio of two settings measured in one sitting; the second
 cannot be compared.
 """
 _PRIVATE = "models.directory="
-"""Where somebody keeps models is nobody's business."""
+"""A private setting that is not published: the path of the user's models."""
 
 
 class Result(NamedTuple):
-    """A recording's table, and what it was measured with."""
+    """A recording's table and the settings that were measured."""
 
     recording: str
     recognizer: str
     settings: dict[str, list[str]]
-    """KEY=VALUE by the candidate's name."""
+    """KEY=VALUE settings by the candidate's name."""
     rows: list[list[str]]
 
 
@@ -64,16 +64,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     with tempfile.TemporaryDirectory() as folder:
         for material in _materials(arguments, Path(folder)):
             runs = _run(material, candidates, arguments, Path(folder))
-            told = {name: figures(found, material) for name, found in runs.items()}
-            result = Result(material.name, arguments.recognizer, candidates, rows(told))
+            tables = {name: figures(found, material) for name, found in runs.items()}
+            result = Result(material.name, arguments.recognizer, candidates, rows(tables))
             report_section.show(result.rows, title(result))
-            if arguments.markdown:  # after each: a later one may fail, or take too long
+            if arguments.markdown:  # after each recording: a later one may fail, or take too long
                 write(arguments.markdown, result)
     return 0
 
 
 def _candidates(arguments: argparse.Namespace) -> dict[str, list[str]]:
-    """Return the settings that are measured in turns, KEY=VALUE, by name."""
+    """Return the settings that are measured in alternation, KEY=VALUE, by name."""
     own = list(arguments.set)
     if arguments.recognizer != "starter":
         own.append(f"stt.model={arguments.recognizer}")
@@ -132,7 +132,7 @@ def rows(told: dict[str, list[Figure]]) -> list[list[str]]:
 
 
 def _ratio(this: Figure | None, against: Figure | None) -> str:
-    """Return the second's first value for one of the first's."""
+    """Return the second candidate's first value divided by the first candidate's."""
     if not (this and against and this.values and against.values):
         return ""
     old, new = this.values[0], against.values[0]
@@ -155,9 +155,9 @@ def title(result: Result) -> str:
 
 
 def write(file: Path, result: Result) -> None:
-    """Put a result's section into a file in place of the one that it has had.
+    """Write a result's section into a file in place of its earlier one.
 
-    The explanation of the figures stands under the first of these sections only.
+    Only the first of these sections has the explanation of the figures.
     """
     preface = "" if report_section.is_explained(file, title(result), PREFACE) else PREFACE
     table = report_section.markdown(result.rows)

@@ -28,22 +28,22 @@ if TYPE_CHECKING:
     from scripts.bench.glass import Glass
 
 _END_S = 900.0
-"""Longer than any recording here."""
+"""A time limit that is longer than any recording here."""
 _JOIN_S = 20.0
 
 
 @dataclass(frozen=True, slots=True)
 class LiveRun:
-    """What one run left behind."""
+    """The results of one run."""
 
     folder: Path
-    """The session's."""
+    """The session's folder."""
     sightings: tuple[Sighting, ...]
-    """Every version of every caption, at the time of the recording."""
+    """Every version of every caption, in the recording's time."""
     cpu: float
-    """CPU seconds of the program and its engines for each second of audio, loading left out."""
+    """CPU seconds of the program and its engines per second of audio, without loading."""
     painted: tuple[Sighting, ...] = ()
-    """What a phone's page had painted and when; empty where none was open."""
+    """What a phone's page painted and when; empty if no page was open."""
 
     @property
     def session(self) -> Session:
@@ -56,8 +56,8 @@ def run_live(
 ) -> LiveRun:
     """Play a recording to the program in real time. `settings` are KEY=VALUE.
 
-    With `with_glass` a phone's page is open in a browser meanwhile, which takes its own share of
-    the machine.
+    With `with_glass`, a phone's page is open in a browser during the run; the browser takes its
+    own share of the machine.
     """
     children_before_s = _children_s()
     command = [
@@ -78,7 +78,7 @@ def run_live(
         display.join(10)
         session = Session(program.folder)
         painted = phone.painted() if phone else []
-        # Before the browser ends: its share is not the program's.
+        # Read before the browser ends, whose share is not the program's.
         used_s = _children_s() - children_before_s
     cpu = (used_s - loaded_s) / (session.heard_s or 1.0)
     start_s = began_s(display.got, session.shown)
@@ -94,7 +94,7 @@ def _glass(address: str, opened: ExitStack) -> Glass:
 
 
 def environment(settings: Sequence[str]) -> dict[str, str]:
-    """Return settings as the program reads them; the starter, whatever has been pulled here."""
+    """Return settings as environment variables; by default the starter, even with other models."""
     found = {"STARK_TRANSLATE__STT__MODEL": "starter"}
     for setting in settings:
         key, _, value = setting.partition("=")
@@ -103,13 +103,13 @@ def environment(settings: Sequence[str]) -> dict[str, str]:
 
 
 class Display(threading.Thread):
-    """Notes each caption it gets and when, until the program ends."""
+    """Notes each caption and its arrival time until the program ends."""
 
     def __init__(self, address: str) -> None:
         super().__init__(name="display")
         self._address = address
         self.got: list[tuple[float, CaptionMessage]] = []
-        """Captions with the time of their arrival (monotonic)."""
+        """Captions with their arrival times (monotonic)."""
         self._joined = threading.Event()
         self.start()
         if not self._joined.wait(_JOIN_S):
@@ -128,8 +128,8 @@ class Display(threading.Thread):
 
     def _take(self, message: str | bytes) -> None:
         at_s = time.monotonic()
-        told = orjson.loads(message)
-        captions = told.get("captions", []) if told["type"] == "hello" else [told]
+        parsed = orjson.loads(message)
+        captions = parsed.get("captions", []) if parsed["type"] == "hello" else [parsed]
         for caption in captions:
             try:
                 self.got.append((at_s, parse_caption(orjson.dumps(caption))))
@@ -140,7 +140,7 @@ class Display(threading.Thread):
 def at_recording_time(
     got: Sequence[tuple[float, CaptionMessage]], shown: Sequence[UtteranceRecord]
 ) -> tuple[Sighting, ...]:
-    """Return what was got (monotonic seconds) at the time of the recording."""
+    """Return received captions (monotonic seconds) with times of the recording."""
     start_s = began_s(got, shown)
     return tuple(Sighting(at_s - start_s, message) for at_s, message in got)
 
@@ -148,8 +148,8 @@ def at_recording_time(
 def began_s(got: Sequence[tuple[float, CaptionMessage]], shown: Sequence[UtteranceRecord]) -> float:
     """Return when the recording began, monotonic seconds.
 
-    Each final tells when the recording began: its arrival, less its delay, less its place in the
-    audio. A busy machine can make that later only, so the earliest holds.
+    Each final gives an estimate: its arrival, minus its delay, minus its position in the audio. A
+    busy machine can only make the estimate later, so the earliest one is returned.
     """
     finals = {message.id: at_s for at_s, message in got if message.final}
     starts = [

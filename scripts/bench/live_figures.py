@@ -1,4 +1,4 @@
-"""The figures of a benchmark's runs: delays, erasure, lag, quality, what it costs."""
+"""The figures of a benchmark's runs: delays, erasure, lag, quality, cost."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ MEASURES = {
     "quick translator": "partial_ms",
     "final translator": "final_ms",
 }
-"""What a caption's delay is made of, and the field of its record."""
+"""The parts of a caption's delay, and the field of the record for each."""
 VIEWS: dict[str, View] = {"projector": committed, "phones": full}
 
 
@@ -80,7 +80,7 @@ def figures(runs: Sequence[LiveRun], material: Material) -> list[Figure]:
 
 
 def _true_ms(captions: Sequence[History], material: Material) -> list[float]:
-    """Return from the true end of the last word to the final; "to glass": as a page painted it."""
+    """Return the time from the true end of the last word to the final ("to glass": its paint)."""
     return [delay_s * 1000 for delay_s in final_delays_s(captions, material.words)]
 
 

@@ -1,8 +1,8 @@
-"""The recordings that benchmarks play, with what is said in them and when.
+"""The recordings that benchmarks play, with their text and word times.
 
-`sermon` and `pauses` are the demo's (sentences, translations), `voices` is a folder of people's
-recordings, played one after another. Beside NAME.flac stands NAME.words.json: when each word is
-spoken, made by scripts.bench.word_times.
+`sermon` and `pauses` are those of the demo (sentences, translations); `voices` is a folder of human
+recordings, played one after another. NAME.words.json next to NAME.flac has the time of each word;
+scripts.bench.word_times makes it.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from pipeline.core.types import BLOCK_SAMPLES, SAMPLE_RATE, AudioBlock, Pcm, Utt
 from pipeline.evaluation.reference import Recording, read_recording, read_voices
 
 PAUSE_S = 2.0
-"""Between two recordings of people."""
+"""Pause between two human recordings."""
 
 
 class SpokenWord(BaseModel, frozen=True):
-    """A word of a reference, and when it is spoken. Seconds of the recording."""
+    """A word of a reference, and when it is spoken, in seconds of the recording."""
 
     text: str
     start_s: float
@@ -39,7 +39,7 @@ class WordTimes(BaseModel, frozen=True):
     """The content of NAME.words.json."""
 
     aligned_by: str
-    """The model that the times are from."""
+    """The model that made the times."""
     words: tuple[SpokenWord, ...]
 
 
@@ -50,21 +50,21 @@ class Material:
     name: str
     audio: Path
     words: tuple[SpokenWord, ...]
-    """Empty where nobody has aligned them."""
+    """Empty if there are no word times."""
     text: str
-    """All that is said."""
+    """The whole spoken text."""
     duration_s: float
     reference: Path | None = None
     """Sentences and their translations, as demo/sermon.json has them."""
 
     @property
     def recording(self) -> Recording | None:
-        """The sentences and their Spanish; None where there is no translation."""
+        """The sentences and their Spanish; None if there is no translation."""
         return read_recording(self.reference, "en", "es") if self.reference else None
 
 
 def named(name: str, folder: Path) -> Material:
-    """Return `sermon`, `pauses`, `voices` (joined in `folder`), or a FILE.flac of one's own.
+    """Return `sermon`, `pauses`, `voices` (joined in `folder`), or any other FILE.flac.
 
     Raises SessionError (reference-unreadable), AudioError.
     """
@@ -79,7 +79,7 @@ def demo(name: str) -> Material:
 
 
 def own(audio: Path) -> Material:
-    """Return a recording with its reference beside it, as the demo's have theirs.
+    """Return a recording with its reference file next to it, as in the demo.
 
     Raises SessionError (reference-unreadable).
     """
@@ -94,11 +94,11 @@ def voices(folder: Path, into: Path) -> Material:
 
     Raises SessionError (reference-unreadable), AudioError.
     """
-    told = read_voices(folder)
+    recordings = read_voices(folder)
     pieces: list[Pcm] = []
     spoken: list[SpokenWord] = []
     whole = True
-    for path in told:
+    for path in recordings:
         start_s = sum(map(len, pieces)) / SAMPLE_RATE
         own = word_times(path)
         whole = whole and bool(own)
@@ -106,23 +106,23 @@ def voices(folder: Path, into: Path) -> Material:
         pieces += [read_audio(path), np.zeros(round(PAUSE_S * SAMPLE_RATE), np.float32)]
     audio, pcm = into / "voices.flac", np.concatenate(pieces)
     soundfile.write(audio, pcm, SAMPLE_RATE, "PCM_16")
-    text = " ".join(voice.text for voice in told.values())
+    text = " ".join(voice.text for voice in recordings.values())
     words = tuple(spoken) if whole else ()
     return Material("voices", audio, words, text, len(pcm) / SAMPLE_RATE)
 
 
 def moved(word: SpokenWord, by_s: float) -> SpokenWord:
-    """Return a word that is spoken so much later."""
+    """Return a word moved later by `by_s`."""
     return SpokenWord(text=word.text, start_s=word.start_s + by_s, end_s=word.end_s + by_s)
 
 
 def times_file(audio: Path) -> Path:
-    """Return where the word times of a recording stand."""
+    """Return the path of a recording's word times."""
     return audio.with_suffix(".words.json")
 
 
 def word_times(audio: Path) -> tuple[SpokenWord, ...]:
-    """Return the words of a recording; () if nobody has aligned them.
+    """Return the words of a recording; () if there are no word times.
 
     Raises SessionError (reference-unreadable).
     """

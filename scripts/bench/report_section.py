@@ -1,4 +1,4 @@
-"""A benchmark's table, and its section in a document that has others."""
+"""A benchmark's table, and its section in a document with other sections."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ def show(rows: Sequence[Sequence[str]], title: str = "") -> None:
 
 
 def write(file: Path, title: str, new: str, *, behind: str = "", is_first: bool = False) -> None:
-    """Put a section into a file, which is made if it is not there; see `with_section`."""
+    """Put a section into a file, which is created if it does not exist; see `with_section`."""
     new = with_section(_text_of(file), title, new, behind=behind, is_first=is_first)
     file.write_text(new, "utf-8")
 
 
 def is_explained(file: Path, title: str, preface: str) -> bool:
-    """Whether a file has a preface already, in another section than that under `title`."""
+    """Whether a file already has a preface in another section than the one under `title`."""
     return preface.strip() in with_section(_text_of(file), title, "")
 
 
@@ -52,8 +52,8 @@ def with_section(
 ) -> str:
     """Return the text with the section under `title` replaced by `new`, or added.
 
-    It is added behind the last section whose title begins with `behind`, or `is_first` before all
-    others, else at the text's end.
+    A new section comes after the last section whose title begins with `behind`, before all others
+    with `is_first`, or else at the end of the text.
     """
     old = re.search(rf"^{re.escape(title)}\n.*?(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
     if old is None and behind:
@@ -74,7 +74,7 @@ PACKAGES = ("faster-whisper", "ctranslate2", "llama-cpp-python", "onnxruntime")
 
 
 def machine() -> dict[str, str]:
-    """Return date, processor, and the versions of what computes."""
+    """Return the date, the processor, and the versions of the runtimes."""
     return {
         "date": datetime.now(UTC).date().isoformat(),
         "cpu": f"{cpu_name()}, {os.cpu_count()} cores",

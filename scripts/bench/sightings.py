@@ -1,4 +1,4 @@
-"""What a display was sent during a session, and when: the material of all figures of flicker.
+"""What a display received during a session, and when: the data for all figures of flicker.
 
 The journal keeps finals only, so the benchmark listens as a display does. Times are seconds of the
 recording: 0 is when its first sample was played. Pure.
@@ -18,30 +18,30 @@ from pipeline.text.words import words
 
 @dataclass(frozen=True, slots=True)
 class Sighting:
-    """One version of one caption as a display got it."""
+    """One version of one caption as a display received it."""
 
     at_s: float
-    """When it was there."""
+    """When it arrived."""
     message: CaptionMessage
 
 
 @dataclass(frozen=True, slots=True)
 class Painted:
-    """All versions up to `seq` were painted."""
+    """A report that all versions up to `seq` were painted."""
 
     at_s: float
-    """Monotonic, as this process counts."""
+    """On the monotonic clock of this process."""
     seq: int
 
 
 def at_the_glass(
     sightings: Sequence[Sighting], painted: Sequence[Painted], start_s: float
 ) -> tuple[Sighting, ...]:
-    """Return what was seen on the page, at the times at which it was painted.
+    """Return the versions that were visible on the page, at the times at which they were painted.
 
-    `start_s` is when the recording began. A version that the page skipped, because a newer one of
-    the same caption came before the next frame, was never seen and is left out, as is one that was
-    still to be painted at the end.
+    `start_s` is when the recording began. A version is left out if the page skipped it, because a
+    newer one of the same caption came before the next frame, or if it was not yet painted at the
+    end.
     """
     seen = []
     reports = iter(sorted(painted, key=lambda each: each.seq))
@@ -57,21 +57,21 @@ def at_the_glass(
 
 
 View: TypeAlias = Callable[[CaptionMessage], str]
-"""What somebody can read of a version."""
+"""Returns the text of a version that a reader can see."""
 
 
 def full(message: CaptionMessage) -> str:
-    """Return all of the translation, as phones show it."""
+    """Return the whole translation, as phones show it."""
     return message.target.text
 
 
 def committed(message: CaptionMessage) -> str:
-    """Return what the projector shows of the translation: of a partial the stable beginning."""
+    """Return the part of the translation that the projector shows: a partial's stable prefix."""
     return message.target.text if message.final else message.target.text[: message.stable]
 
 
 def recognized(message: CaptionMessage) -> str:
-    """Return what was heard."""
+    """Return the recognized text."""
     return message.source.text
 
 
@@ -79,7 +79,7 @@ def recognized(message: CaptionMessage) -> str:
 class History:
     """All versions of one caption in the order of their arrival, at least one.
 
-    A caption that is opened again after its final goes on in the same history: the last version
+    A caption that is reopened after its final continues in the same history: the last version
     counts as its final.
     """
 
@@ -88,19 +88,19 @@ class History:
 
     @property
     def last(self) -> CaptionMessage:
-        """The version that was left standing."""
+        """The version that remained."""
         return self.sightings[-1].message
 
     @property
     def first_final(self) -> int | None:
-        """The place of the first final version; None if there is none."""
+        """The index of the first final version; None if there is none."""
         return next((i for i, each in enumerate(self.sightings) if each.message.final), None)
 
     @property
     def rewrite(self) -> int:
-        """The place of the first version that the final translator made.
+        """The index of the first version that the final translator made.
 
-        Where one translator makes all versions this is the first final one.
+        If one translator makes all versions, this is the first final one.
         """
         final = self.first_final
         if final is None:
@@ -119,19 +119,19 @@ def histories(sightings: Iterable[Sighting]) -> list[History]:
 
 @dataclass(frozen=True, slots=True)
 class Erasure:
-    """Words that somebody could read and that a later version took back."""
+    """Numbers of words that were visible and that a later version took back."""
 
     partial: int
-    """By a version of an utterance that still had no final text."""
+    """Taken back by a version of an utterance that had no final text yet."""
     final: int
-    """By the final text, or on the way to it once the final translator had begun."""
+    """Taken back by the final text, or by a partial of the final translator."""
     reopened: int
-    """Of a final text, or later."""
+    """Taken back from a final text, or later."""
     of: int
-    """Words that were left standing in the end."""
+    """Words that remained in the end."""
 
     def share(self, erased: int) -> float | None:
-        """Return erased words for each word of the final text; None if there is no text."""
+        """Return erased words per word of the final text; None if there is no text."""
         return erased / self.of if self.of else None
 
     @property
@@ -141,10 +141,10 @@ class Erasure:
 
 
 def erasure(captions: Iterable[History], view: View) -> Erasure:
-    """Count what was taken back of a session.
+    """Count the words of a session that were taken back.
 
-    Of each version the words behind its longest common beginning with the next one are erased
-    (Niehues et al. 2016; over the length of the final text Arivazhagan et al. 2020).
+    The erased words of a version are those after its longest common prefix with the next version
+    (Niehues et al. 2016; divided by the length of the final text: Arivazhagan et al. 2020).
     """
     partial = final = reopened = of = 0
     for caption in captions:
@@ -164,36 +164,36 @@ def erasure(captions: Iterable[History], view: View) -> Erasure:
 
 @dataclass(frozen=True, slots=True)
 class StandingWord:
-    """A word of the text that was left, and since when it has stood there without a change."""
+    """A word of the text that remained, and since when it was there unchanged."""
 
     text: str
     at_s: float
-    """When a display had it."""
+    """When a display received it."""
     place: int
-    """The how manieth of its caption, from 0."""
+    """Index of the word in its caption, from 0."""
     count: int
-    """Words of its caption."""
+    """Number of words in its caption."""
 
 
 def standing(caption: History, view: View) -> list[StandingWord]:
-    """Return the words of the last version, each with the first time since which it stands.
+    """Return the words of the last version, each with the time since which it is unchanged.
 
-    Words are compared place by place, without case and punctuation: what a reader takes for the
+    Words are compared position by position, without case and punctuation, as a reader would see the
     same word.
     """
     final = view(caption.last).split()
     keys = [key(word) for word in final]
     since: list[Sighting] = [caption.sightings[-1]] * len(final)
-    stands = [True] * len(final)
+    unchanged = [True] * len(final)
     for each in reversed(caption.sightings):
         shown = [key(word) for word in view(each.message).split()]
         for place, word in enumerate(keys):
-            if not stands[place]:
+            if not unchanged[place]:
                 continue
             if place < len(shown) and shown[place] == word:
                 since[place] = each
             else:
-                stands[place] = False
+                unchanged[place] = False
     return [
         StandingWord(word, at.at_s, place, len(final))
         for place, (word, at) in enumerate(zip(final, since, strict=True))
@@ -201,10 +201,10 @@ def standing(caption: History, view: View) -> list[StandingWord]:
 
 
 def diagonal_lags_s(caption: History, view: View) -> list[float]:
-    """Return how long after its share of the utterance each word stood for good, seconds.
+    """Return how long after its share of the utterance each word was stable, in seconds.
 
-    Nobody says which word of a translation belongs to which moment: word k of n is due when k/n of
-    the utterance are spoken.
+    It is unknown which word of a translation belongs to which moment: word k of n is due when k/n
+    of the utterance is spoken.
     """
     last = caption.last
     length_s = last.end_s - last.start_s
@@ -215,5 +215,5 @@ def diagonal_lags_s(caption: History, view: View) -> list[float]:
 
 
 def key(word: str) -> str:
-    """Return a word as it is compared: without case and punctuation, unless that is all of it."""
+    """Return a word for comparison: without case and punctuation, unless it is only punctuation."""
     return " ".join(words(word)) or word

@@ -1,14 +1,14 @@
-"""Play a recording to the program's own parts on the recording's clock, as if computing took none.
+"""Play a recording to the program's parts on the recording's clock, as if computing took no time.
 
     python -m scripts.bench.simulate                                  sermon and pauses, starter
     python -m scripts.bench.simulate --try vad.silence_ms=160,vad.eager_ms=64 --bias 0.3/0.2
     python -m scripts.bench.simulate --recording voices --recognizer whisper-base
 
-Segmenter, queues, workers, engines and board are the real ones, without threads: so what is shown,
-and when, depends on the policy alone, and comes out the same however busy the machine is. The first
-row has the settings as they are, each --try and --bias one more. CPU is that of the engines, one
-thread each, for every second of the recording.
-Erasure is told as before the final, by it, of finals; times to stand as mean, p90, p95.
+Segmenter, queues, workers, engines and board are the real ones, without threads. So the captions
+and their times depend on the policy alone, however busy the machine is. The first row has the
+unchanged settings; each --try and --bias adds a row. CPU is the CPU time of the engines, with one
+thread each, per second of the recording.
+Erasure is given before the final, by the final, and of finals; commit times as mean, p90, p95.
 """
 
 from __future__ import annotations
@@ -89,12 +89,12 @@ _SAME = {
     "stt.threads": 1,
     "translate.partial.threads": 1,
     "translate.final.threads": 1,
-    "translate.final.stream": False,  # it goes by the time of day
+    "translate.final.stream": False,  # streaming depends on the wall clock
 }
 
 
 class Engines(NamedTuple):
-    """Loaded once for all rows."""
+    """The engines, loaded once for all rows."""
 
     recognizer: Recognizer
     partial: Translator | None
@@ -115,7 +115,7 @@ class Engines(NamedTuple):
 
 
 class Simulation:
-    """The program from segmenter to board, on the recording's clock."""
+    """Runs the program from segmenter to board on the recording's clock."""
 
     def __init__(self, settings: Settings, engines: Engines) -> None:
         vad = settings.vad.fitted(own_pauses(settings))
@@ -153,7 +153,7 @@ class Simulation:
         )
 
     def play(self, pcm: Pcm, probabilities: Sequence[float]) -> list[History]:
-        """Return all captions; `probabilities` has what the voice detector says of each block."""
+        """Return all captions; `probabilities` has the voice detector's value for each block."""
         for number, probability in enumerate(probabilities):
             start = number * BLOCK_SAMPLES
             block = AudioBlock(start, pcm[start : start + BLOCK_SAMPLES])
@@ -182,7 +182,7 @@ class Simulation:
             self._tracks.settle(before)
 
     def _report(self, report: Report) -> None:
-        """Do what the daemon's coordinator does, without its record."""
+        """Handle a report as the daemon's coordinator does, but record nothing."""
         match report:
             case Utterance() if report.cause == "resumed":
                 self._tracks.resume(report)
@@ -224,16 +224,16 @@ class Simulation:
 
 
 class Column(NamedTuple):
-    """A setting, and what it led to."""
+    """A setting and its results."""
 
     name: str
     captions: Sequence[History]
     cpu: float
-    """CPU seconds of this process for each second of audio: nearly all of it the engines'."""
+    """CPU seconds of this process per second of audio; the engines use nearly all of it."""
 
 
 def probabilities_of(pcm: Pcm) -> list[float]:
-    """Return what Silero says of each block, the rest of the last one left out."""
+    """Return Silero's speech probability of each block; a last partial block is left out."""
     detector = Silero()
     detector.load()
     starts = range(0, len(pcm) - BLOCK_SAMPLES + 1, BLOCK_SAMPLES)
@@ -241,7 +241,7 @@ def probabilities_of(pcm: Pcm) -> list[float]:
 
 
 def simulate(material: Material, settings: dict[str, tuple[Settings, Bias | None]]) -> list[Column]:
-    """Return a column for each of the settings, which have the same models. Raises StarkError."""
+    """Return a column for each of the settings; all use the same models. Raises StarkError."""
     pcm = np.concatenate([read_audio(material.audio), np.zeros(2 * SAMPLE_RATE, np.float32)])
     probabilities = probabilities_of(pcm)
     engines = Engines.of(next(iter(settings.values()))[0])
@@ -260,9 +260,9 @@ def simulate(material: Material, settings: dict[str, tuple[Settings, Bias | None
 
 
 def rows(columns: Sequence[Column], material: Material) -> list[list[str]]:
-    """Return the rows of the table, the heading first: a setting each."""
-    told = [{"": each.name, **_cells(each, material)} for each in columns]
-    return [list(told[0]), *(list(cells.values()) for cells in told)]
+    """Return the rows of the table, the heading first; each row is one setting."""
+    cells_of = [{"": each.name, **_cells(each, material)} for each in columns]
+    return [list(cells_of[0]), *(list(cells.values()) for cells in cells_of)]
 
 
 def _cells(column: Column, material: Material) -> dict[str, str]:
@@ -287,7 +287,7 @@ def _cells(column: Column, material: Material) -> dict[str, str]:
 
 
 def _erasure(captions: Sequence[History]) -> str:
-    """Return the shares taken back before the final, by it, and of finals."""
+    """Return the shares of text erased before the final, by the final, and of finals."""
     found = erasure(captions, committed)
     parts = (found.partial, found.final, found.reopened)
     return " ".join(f"{found.share(part) or 0.0:.3f}" for part in parts)
@@ -325,21 +325,21 @@ def main(argv: Sequence[str] | None = None) -> int:
         for name in arguments.recording:
             material = recordings.named(name, Path(folder))
             columns = simulate(material, settings)
-            told = table(name, columns, material)
-            print(told)
+            text = table(name, columns, material)
+            print(text)
             if arguments.markdown:
-                _write(arguments.markdown, f"{name}, {arguments.recognizer}", told)
+                _write(arguments.markdown, f"{name}, {arguments.recognizer}", text)
     return 0
 
 
 def table(name: str, columns: Sequence[Column], material: Material) -> str:
-    """Return a table in Markdown; `name` stands in its corner."""
+    """Return a table in Markdown; `name` is its first heading cell."""
     head, *body = rows(columns, material)
     return f"{markdown([[name, *head[1:]], *body])}\n"
 
 
 def _write(file: Path, name: str, told: str) -> None:
-    """Put a table into a section of its own; the first of them has the explanation."""
+    """Write a table into its own section; the first such section also explains the table."""
     title = f"## Simulated: {name}"
     preface = "" if is_explained(file, title, PREFACE) else f"{PREFACE}\n"
     about = machine()

@@ -40,7 +40,7 @@ _SEED = 7
 _VERSE_S = 24.0
 _PIECE_S, _MOST_S = 4.0, 40.0
 _HELD_BACK = 0.8
-"""A sentence of which less is in an utterance is lost."""
+"""A sentence is lost if a smaller share of it is in an utterance."""
 _PART = tuple[str, float, str]
 PROGRAMME: tuple[_PART, ...] = (
     *(("song", 3, "organ"), ("speech", 3, ""), ("song", 4, "band+solo"), ("speech", 2, "pad")),
@@ -49,12 +49,12 @@ PROGRAMME: tuple[_PART, ...] = (
     *(("song", 4, "organ+choir"), ("speech", 2, ""), ("song", 2.5, "guitar+solo")),
     *(("speech", 1, "pad"), ("song", 1.5, "piano")),
 )
-"""Kind, minutes (of an hour) and what plays; for speech what plays behind it."""
+"""Kind, minutes (of an hour) and instruments; for speech, the music behind it."""
 
 
 @dataclass(slots=True)
 class Service:
-    """What is played, and what is in it: seconds."""
+    """The audio to play, and where its parts are, in seconds."""
 
     audio: list[Pcm] = field(default_factory=list)
     sentences: list[tuple[float, float]] = field(default_factory=list)
@@ -62,13 +62,13 @@ class Service:
     length_s: float = 0.0
 
     def add(self, audio: Pcm) -> None:
-        """Play a sound next."""
+        """Append a sound."""
         self.audio.append(audio)
         self.length_s += len(audio) / SAMPLE_RATE
 
 
 def make_service(minutes: float) -> Service:
-    """Return a service of about so many minutes."""
+    """Return a service of about `minutes`."""
     studio, draw, service = Studio(_SEED, held_out=True), random.Random(_SEED), Service()
     hour = sum(part[1] for part in PROGRAMME)
     for kind, share, plays in PROGRAMME:
@@ -82,10 +82,9 @@ def make_service(minutes: float) -> Service:
 
 
 def of_recordings(folder: Path) -> Service:
-    """Return a service of people's own recordings, songs and speech in turns.
+    """Return a service made of real recordings, with songs and speech in turns.
 
-    They are in folder/song and folder/speech; of what is spoken each four seconds count as a
-    sentence.
+    They are in folder/song and folder/speech. Each four seconds of speech count as a sentence.
     """
     found = list(recordings(folder))
     said, sung = ([c for c in found if c.kind == kind] for kind in ("speech", "song"))
@@ -112,7 +111,7 @@ def _silence(service: Service, seconds: float, draw: random.Random) -> None:
 def _sing(
     service: Service, studio: Studio, draw: random.Random, length_s: float, plays: str
 ) -> None:
-    """Add a song of equal verses, without a pause between."""
+    """Add a song of equal verses, without pauses between them."""
     song = compose(_VERSE_S, draw)
     instrument, _, voices = plays.rpartition("+")
     verse = None
@@ -134,7 +133,7 @@ def _sing(
 def _speak(
     service: Service, studio: Studio, draw: random.Random, length_s: float, behind: str
 ) -> None:
-    """Add sentences with pauses, perhaps with music behind them all."""
+    """Add sentences with pauses, with or without background music."""
     voice, begin = studio.voice(), len(service.audio)
     begin_s = service.length_s
     while service.length_s < begin_s + length_s:
@@ -160,7 +159,7 @@ def _in_hall(audio: Pcm, draw: random.Random) -> Pcm:
 
 @dataclass(slots=True)
 class Tape:
-    """An AudioSource that plays a sound as quickly as it is read."""
+    """An AudioSource that plays a sound as fast as it is read."""
 
     pcm: Pcm
     name: str = "service"
@@ -181,11 +180,11 @@ class Tape:
 
 @dataclass(slots=True)
 class Heard:
-    """What came of a service."""
+    """What the listen thread reported for a service."""
 
     utterances: list[Utterance] = field(default_factory=list)
     changes: list[tuple[float, SongChanged]] = field(default_factory=list)
-    """With the position of the audio when it came, seconds."""
+    """Each with the position in the audio at which it was reported, seconds."""
     cpu_s: float = 0.0
 
 
@@ -224,31 +223,31 @@ def hear(service: Service, *, with_songs: bool = True) -> Heard:
 
 
 class Figures(NamedTuple):
-    """How well it went."""
+    """The results of a run."""
 
     minutes: float
     sentences: int
     lost: int
-    """Sentences of which less than 80 % came to the recognizer."""
+    """Sentences of which less than 80 % reached the recognizer."""
     songs: int
     missed: int
     """Songs that were never held."""
     lyric_finals: int
-    """Utterances with song in most of them that the recognizer is given to the end."""
+    """Utterances that are mostly song and that the recognizer gets to the end."""
     lyric_seconds: float
     taken_back: int
-    """Utterances of which a partial may have been shown, and which were then known to be song."""
+    """Utterances that may have shown a partial before they were recognized as song."""
     hold_s: tuple[float, ...]
-    """After its beginning, when each song was held."""
+    """Time from the beginning of each song until it was held."""
     resume_s: tuple[float, ...]
-    """After the first word, when captions went on after each song."""
+    """Time from the first word after each song until captions continued."""
     false_holds: int
-    """Holds where nobody sang and nothing was played for five seconds."""
+    """Holds where for five seconds nobody sang and no instrument played."""
     cpu_ms_a_second: float
 
 
 def figures(service: Service, heard: Heard) -> Figures:
-    """Compare what came with what was played."""
+    """Compare what was reported with what was played."""
     finals = [each for each in last_finals(heard.utterances) if not each.is_song]
     spans = [(each.start_s, each.start_s + len(each.pcm) / SAMPLE_RATE) for each in finals]
     lost = [s for s in service.sentences if _covered(s, spans) < _HELD_BACK * (s[1] - s[0])]
@@ -282,12 +281,12 @@ def figures(service: Service, heard: Heard) -> Figures:
 
 
 def _covered(span: tuple[float, float], by: Sequence[tuple[float, float]]) -> float:
-    """Return how many seconds of a span others cover; the others do not overlap."""
+    """Return how many seconds of a span the spans `by` cover; these do not overlap."""
     return sum(max(0.0, min(span[1], end) - max(span[0], start)) for start, end in by)
 
 
 def main() -> None:
-    """Make a service, hear it with and without song mode, print both."""
+    """Make a service, run it with and without song mode, print both results."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--minutes", type=float, default=60.0)
     parser.add_argument("--recordings", type=Path, help="play these instead: speech/, song/")

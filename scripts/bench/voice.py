@@ -5,18 +5,18 @@
     python -m scripts.bench.voice --only delay --audio demo/sermon.flac
     python -m scripts.bench.voice --only listeners
 
-"intelligibility" speaks captions of modern preaching without digits with Kokoro, in the pieces in
-which a service says them, and has Whisper base hear them; what it heard is compared word by word, a
-number as the same number in words or digits. CPU is of the voice alone, espeak-ng included.
+"intelligibility" speaks captions of modern preaching without digits with Kokoro, in the same
+pieces as in a service. Whisper base recognizes the speech, and its text is compared word by word; a
+number in words equals the number in digits. CPU is that of the voice alone, with espeak-ng.
 
 "delay" plays a recording in real time to the program with Whisper base and the voice, and listens
-to /listen/es as a phone does. A clause is late from its last spoken word until its first sound has
-come: the end of the caption's last sentence in the recording's reference; for an earlier clause,
-as many words of the translation as it ends after, as a share of the whole caption. What came is
-recognized, caption by caption, and compared with what they say.
+to /listen/es as a phone does. A clause's delay runs from its last spoken word to its first sound.
+The last clause's last spoken word is the end of the caption's last sentence in the reference; an
+earlier clause ends at its share of the caption's translated words. The received sound of each
+caption is recognized and compared with the caption's text.
 
 "listeners" opens 300 connections from another process, for a minute. It measures the processor
-time of the server, and whether each listener got every byte.
+time of the server and whether each listener received every byte.
 
 The first two need espeak-ng and the models: stark-translate models pull kokoro-82m-int8
 whisper-base
@@ -85,29 +85,29 @@ CAPTIONS = {
 _BYTES_A_SAMPLE = BIT_RATE / 8 / RATE_HZ
 _LOUD = 0.01
 _EARLY_S = 0.5
-"""The voice detector may end an utterance so long before a last faint sound."""
+"""The voice detector may end an utterance this long before a last faint sound."""
 _GAP_S = 0.1
 _QUIET_S = 10.0
-"""Before a recording, so that the voice is loaded as in a service, and behind it, to say all."""
+"""Silence before a recording, while the voice loads, and after it, so that the voice can finish."""
 _END_S = 900.0
 
 
 def captions(lang: str, most: int) -> list[str]:
-    """Return captions without digits; of a line with two languages the second."""
+    """Return captions without digits; a line with two languages gives its second one."""
     lines = CAPTIONS[lang].read_text("utf-8").splitlines()
     texts = (line.split("\t")[-1] for line in lines if line and not line.startswith("#"))
     return [text for text in texts if not any(map(str.isdigit, text))][:most]
 
 
 def comparable(text: str, lang: str) -> str:
-    """Return a text with its numbers in digits: who hears "siete" may well write 7."""
+    """Return a text with its numbers in digits: a recognizer may write "siete" as 7."""
     for found in reversed(numbers.find(text, lang)):
         text = f"{text[: found.start]}{found.value}{text[found.end :]}"
     return text
 
 
 def understood(lang: str, texts: Sequence[str], voice: Speaker, ear: Whisper) -> list[str]:
-    """Speak and hear captions; return the row of the table. Raises EngineError."""
+    """Speak and recognize captions; return the row of the table. Raises EngineError."""
     import soxr  # noqa: PLC0415 - takes a while
 
     counted, speech_s, cpu_s = list[tuple[int, int]](), 0.0, 0.0
@@ -124,18 +124,18 @@ def understood(lang: str, texts: Sequence[str], voice: Speaker, ear: Whisper) ->
 
 
 def spoken(text: str, lang: str, voice: Speaker) -> Pcm:
-    """Return a caption as a listener hears it, in the pieces of a service. Raises EngineError."""
+    """Return the speech of a caption, in the same pieces as in a service. Raises EngineError."""
     narrator, said = Narrator(lang, fastest=1.0), np.zeros(0, np.float32)
     board = CaptionBoard("bench", "en", lang, 1)
     if shown := board.show(caption(1, text, text, final=True, lang=lang)):
         narrator.take(shown, 0.0)
     while clause := narrator.next(0.0, len(said) / RATE_HZ):
         said = np.concatenate([said, voice.speak(clause.text, lang, 1.0)])
-    return np.pad(said, round(STEP_S * RATE_HZ))  # a listener hears silence before and behind it
+    return np.pad(said, round(STEP_S * RATE_HZ))  # a listener hears silence before and after it
 
 
 def row(lang: str, counted: Sequence[tuple[int, int]], speech_s: float, cpu_s: float) -> list[str]:
-    """Return a language's row; `counted` is (wrong, said) words of each caption."""
+    """Return a language's row; `counted` has the (wrong, spoken) words of each caption."""
     wrong, said = (sum(column) for column in zip(*counted, strict=True))
     figures = [f"{wrong / said:.1%}", f"{speech_s:.0f}", f"{cpu_s / speech_s:.2f}"]
     return [lang, str(len(counted)), str(said), *figures]
@@ -147,13 +147,13 @@ def _cpu_s() -> float:
 
 
 class Listener(threading.Thread):
-    """Takes a language's sound and notes when each part of it came (monotonic seconds)."""
+    """Receives a language's sound and notes when each part arrived (monotonic seconds)."""
 
     def __init__(self, address: str, lang: str) -> None:
         super().__init__(name="listener", daemon=True)
         self.sound = b""
         self.came: list[tuple[int, float]] = []
-        """Bytes before a part, and its arrival."""
+        """For each part, the number of bytes before it and its arrival time."""
         self._stream = urllib.request.urlopen(f"{address}/listen/{lang}", timeout=60)  # noqa: S310
         self.start()
 
@@ -167,13 +167,13 @@ class Listener(threading.Thread):
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """Sound as a player gives it that keeps nothing back."""
+    """Sound as a player without a buffer plays it."""
 
     pcm: Pcm
     starts: tuple[tuple[int, float], ...]
-    """First sample of each part, and when it sounds."""
+    """First sample of each part, and when it is played."""
     gaps_s: tuple[float, ...]
-    """How long the player has waited for sound, each time."""
+    """How long the player waited for sound, each time."""
 
     def between(self, from_s: float, to_s: float) -> Pcm:
         """Return the sound of the parts that begin between two moments, shape (n,)."""
@@ -193,7 +193,7 @@ class Heard:
 
 
 def heard(sound: bytes, came: Iterable[tuple[int, float]]) -> Heard:
-    """Decode what a listener got."""
+    """Decode the sound that a listener received; `came` has the arrival of each part."""
     import av  # noqa: PLC0415 - takes a while
 
     with av.open(io.BytesIO(sound), "r", format="mp3") as decoded:
@@ -209,9 +209,9 @@ def heard(sound: bytes, came: Iterable[tuple[int, float]]) -> Heard:
 
 
 def clauses(log: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return the voice's own lines of a log with `due_s`, when it thought they would sound.
+    """Return the voice's clause lines of a log, with `due_s`: when the voice expected to play them.
 
-    Monotonic seconds, like all times here.
+    `due_s` is in monotonic seconds, like all times here.
     """
     clock_s = time.time() - time.monotonic()
     return [
@@ -225,9 +225,9 @@ def delays_s(
     said: Iterable[Mapping[str, Any]], shown: Sequence[CaptionMessage],
     spoken: Sequence[Sentence], sound: Heard, start_s: float,
 ) -> list[float]:  # fmt: skip
-    """Return how late the first sound of each clause was; `start_s`: when the recording began.
+    """Return the delay of each clause's first sound.
 
-    `said` is what `clauses` returns.
+    `said` is the result of `clauses`; `start_s` is when the recording began.
     """
     by_id, words, found = {each.id: each for each in shown}, dict[int, int](), []
     first_s: float | None = None
@@ -254,7 +254,7 @@ def delays_s(
 def heard_back(
     said: Iterable[Mapping[str, Any]], shown: Iterable[CaptionMessage], sound: Heard, lang: str
 ) -> str:
-    """Return how many words of the captions that were said Whisper base hears wrong."""
+    """Return how many words of the spoken captions Whisper base recognizes wrongly."""
     import soxr  # noqa: PLC0415 - takes a while
 
     ear = Whisper(resolve("stt", "whisper-base"), lang=lang)
@@ -319,7 +319,7 @@ def delay(audio: Path, settings: Sequence[str]) -> list[list[str]]:
 
 
 def listen(port: int, count: int, got: Connection) -> None:
-    """Let `count` connections listen until the server ends; send how many bytes each has got."""
+    """Let `count` connections listen until the server ends; send how many bytes each received."""
 
     async def one() -> int:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
@@ -338,7 +338,7 @@ def listen(port: int, count: int, got: Connection) -> None:
 
 
 def crowd(count: int, length_s: float) -> list[list[str]]:
-    """Have `count` listeners hear a voice; return the table."""
+    """Have `count` listeners receive a voice; return the table."""
     rows = [["listeners", "each got, of sent", "kB/s", "CPU, s/s"]]
     step = np.random.default_rng(1).normal(0, 0.1, round(STEP_S * RATE_HZ)).astype(np.float32)
     for listeners in (1, count):
@@ -387,7 +387,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _intelligibility(arguments: argparse.Namespace) -> list[list[str]]:
-    # On a busy machine a caption may take longer than a listener would wait.
+    # On a busy machine, speaking a caption may take longer than a listener would wait.
     voice = Kokoro(
         resolve("speech", "kokoro-82m-int8"),
         section="speech", languages=tuple(arguments.langs), threads=1, deadline_s=120.0,

@@ -1,7 +1,7 @@
-"""How long after it was spoken each word stood on screen for good.
+"""How long after it was spoken each word was stable on screen.
 
-Words are those that were recognized, matched to the reference by the least edits (jiwer); a word
-that was heard as another one has no lag, it is in the word error rate.
+Recognized words are aligned to the reference with the fewest edits (jiwer). A word that was
+recognized as another one has no lag; it counts in the word error rate.
 """
 
 from __future__ import annotations
@@ -14,31 +14,31 @@ from scripts.bench.sightings import History, StandingWord, recognized, standing
 from scripts.support.voice_score import partners
 
 _EARLY_S = 0.5
-"""The voice detector may end an utterance so long before a last faint sound."""
+"""How long before a last faint sound the voice detector may end an utterance."""
 
 
 def word_lags_s(shown: Sequence[StandingWord], spoken: Sequence[SpokenWord]) -> list[float]:
-    """Return the lag of every word that was recognized as it was said, seconds.
+    """Return the lag of every correctly recognized word, seconds.
 
-    From the word's own end in the recording until it stood there for good. A word of several parts
-    (`neighbor's-house`) counts once, by its last part.
+    It is the time from the word's end in the recording until the word was stable on screen. A word
+    of several parts (`neighbor's-house`) counts once, by its last part.
     """
-    told = [(part, place) for place, word in enumerate(spoken) for part in words(word.text)]
+    expected = [(part, place) for place, word in enumerate(spoken) for part in words(word.text)]
     read = [(part, place) for place, word in enumerate(shown) for part in words(word.text)]
-    if not told or not read:
+    if not expected or not read:
         return []
-    places = partners([part for part, _ in told], [part for part, _ in read], alike=True)
-    found = {told[a][1]: read[b][1] for a, b in places.items()}
+    places = partners([part for part, _ in expected], [part for part, _ in read], alike=True)
+    found = {expected[a][1]: read[b][1] for a, b in places.items()}
     return [shown[at].at_s - spoken[place].end_s for place, at in found.items()]
 
 
 def recognized_words(captions: Sequence[History]) -> list[StandingWord]:
-    """Return all words that were left of what was heard, in order."""
+    """Return all recognized words that remained, in order."""
     return [word for caption in captions for word in standing(caption, recognized)]
 
 
 def final_delays_s(captions: Sequence[History], spoken: Sequence[SpokenWord]) -> list[float]:
-    """Return how long after the true end of its last word each utterance's last final was there.
+    """Return each utterance's delay from the true end of its last word to its last final, seconds.
 
     Utterances that end within a word, or long before it, are left out: their cut is no pause.
     """

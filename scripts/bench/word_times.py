@@ -1,12 +1,12 @@
-"""When each word of a recording is spoken: NAME.words.json beside NAME.flac.
+"""Find when each word of a recording is spoken: NAME.words.json beside NAME.flac.
 
     python -m scripts.bench.word_times                    the recordings of demo and demo/voices
     python -m scripts.bench.word_times FOLDER             those of a folder with a voices.json
 
-Made once by forced alignment with Whisper base (attention of the alignment heads, dynamic time
-warping: what faster-whisper's word timestamps are), sentence by sentence where a reference knows
-the sentences, and else utterance by utterance, the text of each found by recognizing it. A
-sentence's first and last word begin and end with it; in between a time is good to about 0.1 s.
+The times come from forced alignment with Whisper base (attention of the alignment heads, dynamic
+time warping), the method of faster-whisper's word timestamps. It aligns each sentence that a
+reference has, or else each utterance, whose text it finds by recognition. A sentence's first and
+last word begin and end with the sentence; times in between are good to about 0.1 s.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ from scripts.support.voice_score import partners
 
 MODEL = "whisper-base"
 _HOP = 160
-"""Samples in a frame of features."""
+"""Samples per frame of features."""
 _EDGE_S = 0.1
-"""So much sound before and behind a sentence is aligned with it."""
+"""The length of sound before and after a sentence that is aligned with it."""
 
 
 class WordAligner:
-    """Whisper, asked when each word of a known text is spoken. `model` is the model's folder."""
+    """Uses Whisper to find when each word of a known text is spoken. `model` is its folder."""
 
     def __init__(self, model: Path, lang: str = "en") -> None:
         from faster_whisper import WhisperModel  # noqa: PLC0415 - heavy
@@ -75,7 +75,7 @@ def _thirty_seconds(features: Any) -> Any:
 
 
 def _whole_words(told: Sequence[str], pieces: Iterable[dict[str, Any]]) -> Iterator[SpokenWord]:
-    """Join what the aligner takes for words (a full stop is one) to the words of the text."""
+    """Join the aligner's words, which include punctuation marks, to the words of the text."""
     left = iter(pieces)
     for word in told:
         text, start_s, end_s = "", None, 0.0
@@ -85,7 +85,7 @@ def _whole_words(told: Sequence[str], pieces: Iterable[dict[str, Any]]) -> Itera
                 break
             text += piece["word"].strip()
             start_s = float(piece["start"]) if start_s is None else start_s
-            # A sign is not spoken: the aligner gives it the pause behind the word.
+            # A punctuation mark is not spoken: the aligner gives it the pause after the word.
             end_s = float(piece["end"]) if words(piece["word"]) or not end_s else end_s
         yield SpokenWord(text=word, start_s=start_s or 0.0, end_s=end_s)
 
@@ -104,7 +104,7 @@ def sentence_times(aligner: WordAligner, audio: Path, reference: Path) -> list[S
 def voice_times(
     aligner: WordAligner, recognizer: Recognizer, vad: Vad, audio: Path, text: str
 ) -> list[SpokenWord]:
-    """Return the words of a recording of which only the text is known."""
+    """Return the words of a recording whose text is known, but not the times of its sentences."""
     cut = utterances(read_audio(audio), vad)
     heard = [recognizer.recognize(each.pcm, final=True).text for each in cut]
     found = []
@@ -116,25 +116,25 @@ def voice_times(
 
 
 def shared_out(text: str, heard: Sequence[str]) -> list[str]:
-    """Return which part of a text each utterance holds, from what was recognized of it."""
-    told = text.split()
-    places = [(key, place) for place, word in enumerate(told) for key in words(word)]
+    """Return the part of a text that each utterance holds; `heard` has the recognized texts."""
+    spelled = text.split()
+    places = [(key, place) for place, word in enumerate(spelled) for key in words(word)]
     keys = [(key, at) for at, each in enumerate(heard) for key in words(each)]
     if not keys:
         return [text, *[""] * (len(heard) - 1)] if heard else []
     paired = partners([key for key, _ in places], [key for key, _ in keys])
     at = 0
-    homes = [0] * len(told)
+    homes = [0] * len(spelled)
     known = {places[said][1]: keys[got][1] for said, got in paired.items()}
-    for place in range(len(told)):
+    for place in range(len(spelled)):
         at = max(at, known.get(place, at))
         homes[place] = at
-    return [" ".join(w for w, h in zip(told, homes, strict=True) if h == n)
+    return [" ".join(w for w, h in zip(spelled, homes, strict=True) if h == n)
             for n in range(len(heard))]  # fmt: skip
 
 
 def within(spoken: Sequence[SpokenWord], start_s: float, end_s: float) -> list[SpokenWord]:
-    """Return words in order inside a stretch that begins with the first and ends with the last."""
+    """Return words with times in order inside a span; its first and last word fill the ends."""
     if not spoken:
         return []
     starts = [start_s, *(min(max(word.start_s, start_s), end_s) for word in spoken[1:])]
@@ -148,7 +148,7 @@ def within(spoken: Sequence[SpokenWord], start_s: float, end_s: float) -> list[S
 
 @says_errors
 def main(argv: Sequence[str] | None = None) -> int:
-    """Align, write the files; return the exit code."""
+    """Align the words and write the files; return the exit code."""
     parser = parser_of(__doc__)
     parser.add_argument("folder", type=Path, nargs="?", help="recordings with a voices.json")
     parser.add_argument("--models", default="", metavar="FOLDER", help="as models.directory has it")
@@ -162,7 +162,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def write(settings: Settings, folder: Path | None) -> None:
     """Align the recordings of a folder, or of the demo. Raises StarkError."""
-    told = read_voices(folder or bundled("demo", "voices"))
+    voices = read_voices(folder or bundled("demo", "voices"))
     aligner = WordAligner(resolve("stt", settings.stt.model, ModelLibrary.of(settings)))
     if folder is None:
         for name in ("sermon", "pauses"):
@@ -170,7 +170,7 @@ def write(settings: Settings, folder: Path | None) -> None:
             _keep(audio, sentence_times(aligner, audio, bundled("demo", f"{name}.json")))
     recognizer = factory.recognizer(settings, Dictionary(settings))
     recognizer.load()
-    for path, voice in track(told.items(), "aligning", console=Console(stderr=True)):
+    for path, voice in track(voices.items(), "aligning", console=Console(stderr=True)):
         _keep(path, voice_times(aligner, recognizer, settings.vad, path, voice.text))
 
 

@@ -1,1 +1,1 @@
-"""The demo sermon, made of its text."""
+"""Make the demo sermon from its text."""

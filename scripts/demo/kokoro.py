@@ -3,7 +3,7 @@
     stark-translate models pull kokoro-82m-int8
     npm pack kokoro-js && tar xzf kokoro-js-*.tgz package/voices    # a voice is half a megabyte
 
-Needed to make the demo's recording again, and by nothing else.
+Only the demo's recording needs it, when it is made again.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from scripts.demo.music import Samples, SermonError
 def speak(text: str, voice: str, speed: float) -> Samples:
     """Return a sentence in an American voice such as am_michael, at 24 kHz.
 
-    KOKORO_VOICES names the folder of voices (package/voices). What was spoken once is kept in the
-    system's folder for temporary files. Raises SermonError where a part is missing.
+    KOKORO_VOICES names the folder of voices (package/voices). The speech is cached in the system's
+    folder for temporary files. Raises SermonError if a part is missing.
     """
     mark = hashlib.sha256(f"{voice} {speed} {text}".encode()).hexdigest()[:16]
     kept = Path(tempfile.gettempdir(), "kokoro", f"{mark}.npy")

@@ -1,8 +1,8 @@
 """Builds the demo sermon: demo/sermon.toml in, demo/sermon.flac and demo/sermon.json out.
 
-`--source demo/pauses.toml` builds the one with a preacher's pauses. Needs the programs espeak-ng
+`--source demo/pauses.toml` builds the sermon with a preacher's pauses. Needs the programs espeak-ng
 and flite, and numpy, soundfile and soxr. The same text, voices and program versions give the same
-samples. `--only SECTION` renders one section by itself.
+samples. `--only SECTION` renders a single section.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from scripts.support.paths import ROOT
 
 DEMO = ROOT / "demo"
 STEPS = ROOT / "displays" / "js" / "demo" / "steps.js"
-"""What the demo's page says while service.flac plays."""
+"""Texts that the demo's page shows while service.flac plays."""
 # Speech begins and ends at the first and last sample above this level, relative to the
 # sentence's peak.
 SPEECH_THRESHOLD_DB = -40.0
@@ -37,7 +37,7 @@ _OPEN_END = re.compile(r"[^\W_]$")
 
 
 def speak(text: str, voice: Table, rate_hz: int) -> tuple[Samples, int, int]:
-    """One sentence at its voice's level: mono samples, and where speech starts and ends in them."""
+    """Speak a sentence at its voice's level; return mono samples and the bounds of the speech."""
     samples, native_hz = _synthesized(text, voice)
     samples = soxr.resample(samples - np.mean(samples), native_hz, rate_hz)
     loud = np.flatnonzero(
@@ -47,7 +47,7 @@ def speak(text: str, voice: Table, rate_hz: int) -> tuple[Samples, int, int]:
     first = max(0, int(loud[0]) - fade)
     start, end = int(loud[0]) - first, int(loud[-1]) + 1 - first
     samples = samples[first : first + end + fade].copy()
-    # Only what lies outside the speech is faded: the ramp may be shorter than `fade` at the start.
+    # Only sound outside the speech is faded: at the start the ramp may be shorter than `fade`.
     samples[:start] *= np.linspace(0, 1, start, endpoint=False)
     samples[end:] *= np.linspace(1, 0, len(samples) - end)
     return samples * amplitude(voice["speech_dbfs"]) / rms(samples[start:end]), start, end
@@ -78,7 +78,7 @@ def _speech_command(text: str, voice: Table, wav: Path) -> list[str]:
 def speak_in_parts(
     text: str, voice: Table, rate_hz: int
 ) -> tuple[Samples, int, int, list[tuple[int, int]]]:
-    """`speak` for a sentence with pauses in it, such as `<0.5>`, and where in it they are."""
+    """`speak` for a sentence with pauses such as `<0.5>`; also returns where the pauses are."""
     parts = _PAUSE.split(text)
     samples, start, end = speak(_with_open_end(parts[0], of=len(parts)), voice, rate_hz)
     pauses: list[tuple[int, int]] = []
@@ -88,7 +88,7 @@ def speak_in_parts(
             _with_open_end(part, of=1 if last else 2), voice, rate_hz
         )
         begin = end + round(float(seconds) * rate_hz)
-        # What is faded out behind one part and in before the next counts as silence.
+        # The fade-out after one part and the fade-in before the next count as silence.
         gap = max(0, begin - len(samples) - more_start)
         samples = np.concatenate([samples, np.zeros(gap), more])
         begin = len(samples) - len(more) + more_start
@@ -98,12 +98,12 @@ def speak_in_parts(
 
 
 def _with_open_end(part: str, of: int) -> str:
-    """A part as it is spoken: before a pause the voice stays up, which a comma makes it do."""
+    """Return a part as spoken: a comma before a pause keeps the voice from falling."""
     return f"{part}," if of > 1 and _OPEN_END.search(part) else part
 
 
 def without_pauses(text: str) -> str:
-    """A sentence as it is written."""
+    """Return a sentence in its written form."""
     return _PAUSE.sub(" ", text)
 
 
@@ -117,7 +117,7 @@ def room_noise(length: int, level_dbfs: float, seed: int) -> Samples:
 
 
 class Tape:
-    """Pieces of sound joined end to end; `sections` and `sentences` say what lies where."""
+    """Sounds joined end to end; `sections` and `sentences` list the position of each."""
 
     def __init__(self, rate_hz: int) -> None:
         self.rate_hz = rate_hz
@@ -136,7 +136,7 @@ class Tape:
         self.append(np.zeros(round(duration_s * self.rate_hz)))
 
     def seconds(self, sample: int) -> float:
-        """A position in samples as seconds, to a tenth of a millisecond."""
+        """Return a position in samples as seconds, to a tenth of a millisecond."""
         return round(sample / self.rate_hz, 4)
 
     def section(self, section: Table, voices: Table) -> None:
@@ -157,7 +157,7 @@ class Tape:
     def sentence(self, sentence: Table, section: Table, voice: Table) -> None:
         """Speak one sentence and the silence after it."""
         samples, start, end, pauses = speak_in_parts(sentence["en"], voice, self.rate_hz)
-        told = {
+        entry = {
             "section": section["name"],
             "start_s": self.seconds(self.length + start),
             "end_s": self.seconds(self.length + end),
@@ -166,20 +166,20 @@ class Tape:
             "es": sentence["es"],
             "terms": [{"en": en, "es": es} for en, es in sentence.get("terms", ())],
         }
-        told |= {key: sentence[key] for key in ("correct", "verse") if key in sentence}
+        entry |= {key: sentence[key] for key in ("correct", "verse") if key in sentence}
         if pauses:
-            told["pauses"] = [
+            entry["pauses"] = [
                 [self.seconds(self.length + first), self.seconds(self.length + behind)]
                 for first, behind in pauses
             ]
-        self.sentences.append(told)
+        self.sentences.append(entry)
         self.append(samples)
         self.silence((section | sentence)["pause_s"])
         print(f"\r{len(self.sentences)} sentences", end="", file=sys.stderr, flush=True)
 
 
 def render(source: Table, only: str | None = None) -> tuple[Samples, Table]:
-    """The whole sermon or one section: mono samples in [-1, 1], and what the JSON says of them."""
+    """Render the sermon or one section: mono samples in [-1, 1], and the content of the JSON."""
     chosen = [s for s in source["section"] if only in (None, s["name"])]
     if not chosen:
         names = ", ".join(s["name"] for s in source["section"])
@@ -192,7 +192,7 @@ def render(source: Table, only: str | None = None) -> tuple[Samples, Table]:
     print(file=sys.stderr)
     whole = np.concatenate(tape.pieces)
     loudest = np.max(np.abs(whole))
-    if loudest > 0:  # the pause alone has no peak to bring to a level
+    if loudest > 0:  # a section with only a pause has no peak to normalize
         whole *= amplitude(source["peak_dbfs"]) / loudest
     whole += room_noise(len(whole), source["noise_dbfs"], source["noise_seed"])
     return whole, {
@@ -207,7 +207,7 @@ def render(source: Table, only: str | None = None) -> tuple[Samples, Table]:
 
 
 def steps(description: Table) -> str:
-    """The module that the demo's page reads: when each section begins and what there is to see."""
+    """Return the module that the demo's page reads: the start of each section and its texts."""
     lines = []
     for each in description["sections"]:
         step = {"from": each["start_s"], "name": each["name"], "says": each["says"]}
@@ -226,7 +226,7 @@ REFUSALS = (
 
 
 def explain(error: Exception, source: Path) -> str:
-    """One line for a person: the code, the file and what to do."""
+    """Return an error line for the user: the code, the file and what to do."""
     if isinstance(error, KeyError):
         return f"missing-key: {source}: add the key {error}"
     if isinstance(error, FileNotFoundError):

@@ -16,7 +16,7 @@ ORGAN_STOPS = {1: 1.0, 2: 0.6, 3: 0.25, 4: 0.3, 6: 0.1, 8: 0.08}  # harmonic -> 
 
 
 class SermonError(Exception):
-    """The source cannot be rendered; the message names the key and the fix."""
+    """A source that cannot be rendered; the message names the key and the fix."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
@@ -24,17 +24,17 @@ class SermonError(Exception):
 
 
 def amplitude(level_db: float) -> float:
-    """Decibels to a linear factor."""
+    """Return the linear factor of a level in decibels."""
     return float(10 ** (level_db / 20))
 
 
 def rms(samples: Samples) -> float:
-    """Root mean square, linear."""
+    """Return the root mean square, linear."""
     return float(np.sqrt(np.mean(samples**2)))
 
 
 def frequency_hz(note: str) -> float:
-    """Equal temperament, A4 = 440 Hz; a note is written like `F#3`."""
+    """Return a note's frequency in equal temperament, A4 = 440 Hz; a note looks like `F#3`."""
     parts = re.fullmatch(r"([A-G])(#?)(\d)", note)
     if parts is None:
         raise SermonError("unknown-note", f"note {note!r} in a score; write it like G3 or F#3")
@@ -44,7 +44,7 @@ def frequency_hz(note: str) -> float:
 
 
 def organ(score: str, beats_per_minute: float, rate_hz: int) -> Samples:
-    """Additive synthesis of a line of notes or chords (`G2+B3+D4:2` lasts two beats)."""
+    """Return the additive synthesis of notes or chords (`G2+B3+D4:2` lasts two beats)."""
     parts = []
     for step in score.split():
         names, beats = step.split(":")
@@ -54,14 +54,14 @@ def organ(score: str, beats_per_minute: float, rate_hz: int) -> Samples:
         for name in names.split("+"):
             for harmonic, strength in ORGAN_STOPS.items():
                 tone += strength * np.sin(2 * np.pi * harmonic * frequency_hz(name) * t)
-        # A pipe speaks and dies away softly; without the envelope every note would click.
+        # A pipe starts and fades softly; without this envelope every note would click.
         tone *= np.clip(np.minimum(t / 0.04, (seconds - t) / 0.08), 0, 1)
         parts.append(tone)
     return np.concatenate(parts)
 
 
 def music(section: Table, rate_hz: int) -> Samples:
-    """Melody over softer chords, with a slow tremulant, at the section's level."""
+    """Return a melody over softer chords, with a slow tremulant, at the section's level."""
     tempo = section["beats_per_minute"]
     melody, chords = (organ(section[key], tempo, rate_hz) for key in ("melody", "chords"))
     if abs(len(melody) - len(chords)) > rate_hz // 100:

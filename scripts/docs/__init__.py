@@ -1,1 +1,1 @@
-"""What the documentation shows: pictures of the pages, schemas."""
+"""Material of the documentation: pictures of the pages, schemas."""

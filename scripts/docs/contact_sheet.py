@@ -1,4 +1,4 @@
-"""The pages in pictures: one sheet of all, and the film of the demo that heads the README."""
+"""Pictures of the pages: one sheet of all, and the film of the demo at the top of the README."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def picture(browser: Browser, state: PageState, size: ViewportSize, scale: float
 
 
 def contact_sheet(browser: Browser, folder: Path) -> bytes:
-    """Return all as one WebP image; each picture in its own size is written to `folder`."""
+    """Return all pictures as one WebP image; write each in its own size to `folder`."""
     cells: list[tuple[str, list[Image.Image]]] = []
     for state in page_states():
         taken = []
@@ -70,25 +70,25 @@ def _laid_out(cells: list[tuple[str, list[Image.Image]]]) -> bytes:
 
 FILM_BYTES = 3_000_000
 SCENES = ((0.5, 9.5), (21.5, 36.5), (81.0, 97.5))
-"""Seconds of demo/service.flac that are shown: a welcome, a psalm, a correction."""
+"""The parts of demo/service.flac, in seconds, in the film: a welcome, a psalm, a correction."""
 _SIZE: ViewportSize = {"width": 1280, "height": 800}
 _SCALE = 0.75
 _LATE_S = 2.0
-"""Later captions would show this machine, and not the program."""
+"""Later captions would show the speed of this machine, not of the program."""
 _FRAME_S = 0.3
 _LAST_MS = 3000
 _QUALITY = 62
 
 
 class TooBusyError(RuntimeError):
-    """Other programs take so much of the machine that the film would show them."""
+    """Other programs use so much of the machine that the film would show the delay."""
 
 
 def film(browser: Browser) -> bytes:
     """Play the demo in real time and return its scenes as an animated WebP.
 
-    Whisper base must have been pulled: it is what the demo is heard with. Raises TooBusyError
-    where captions come late because of other programs.
+    Whisper base, which recognizes the demo, must have been pulled. Raises TooBusyError if captions
+    are late because of other programs.
     """
     with TemporaryDirectory() as directory:
         with started("demo", "--no-browser", "--offline", cwd=Path(directory)) as program:
@@ -103,7 +103,7 @@ def film(browser: Browser) -> bytes:
 
 
 def _watch(page: Page, program: Program) -> list[tuple[float, bytes]]:
-    """Return what the page showed in the scenes, each with how long, in seconds."""
+    """Return the page's pictures in the scenes, each with its duration in seconds."""
     taken: list[tuple[float, bytes]] = []
     while (at_s := float((health := program.health()).get("audio_s") or 0)) < SCENES[-1][1]:
         began = time.monotonic()
@@ -120,7 +120,7 @@ def _watch(page: Page, program: Program) -> list[tuple[float, bytes]]:
 
 
 def animated(pictures: list[tuple[float, bytes]]) -> bytes:
-    """Return pictures (seconds, JPEG) as one animated WebP; equal ones in turn become one."""
+    """Return pictures (seconds, JPEG) as one animated WebP; equal neighbours become one."""
     frames: list[Image.Image] = []
     shown_ms: list[int] = []
     last = b""

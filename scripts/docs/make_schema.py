@@ -1,10 +1,10 @@
-"""Make schema/: a JSON Schema for every record and every protocol message, out of their types.
+"""Make schema/: a JSON Schema for every record and every protocol message, from their types.
 
     python -m scripts.docs.make_schema
 
-The schemas of what the daemon writes and sends say exactly what this version does: every field is
-required and no other occurs. A reader should still ignore fields that it does not know. Those of
-what displays send allow further fields, as the daemon does.
+The schemas of the daemon's records and messages are exact for this version: every field is required
+and no other field occurs. A reader should still ignore fields that it does not know. The schemas of
+the displays' messages allow further fields, as the daemon does.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ WRITTEN: dict[str, Any] = {
     "messages/suggestion": messages.SuggestionMessage,
     "messages/error": messages.ErrorMessage,
 }
-"""What the daemon writes or sends; an `utterance` or `compare` message is the record."""
+"""Records and messages of the daemon; an `utterance` or `compare` message is the record."""
 
 RECEIVED: dict[str, Any] = {
     "messages/ack": commands.AckMessage,
@@ -74,7 +74,7 @@ RECEIVED: dict[str, Any] = {
     "messages/revoke": commands.RevokeMessage,
     "messages/command": commands.CommandMessage,
 }
-"""What displays send."""
+"""Messages of displays."""
 
 
 def schemas() -> dict[str, dict[str, Any]]:
@@ -84,12 +84,12 @@ def schemas() -> dict[str, dict[str, Any]]:
 
 
 def text(schema: dict[str, Any]) -> bytes:
-    """Return a schema as it stands in its file."""
+    """Return the content of a schema's file."""
     return orjson.dumps(schema, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
 
 
 def main() -> None:
-    """Write the files, and remove those of what is no more."""
+    """Write the files, and remove files of schemas that no longer exist."""
     made = {SCHEMA / f"{name}.json": text(schema) for name, schema in schemas().items()}
     for path in SCHEMA.rglob("*.json"):
         if path not in made:
@@ -100,21 +100,21 @@ def main() -> None:
 
 
 def _schema(name: str, kind: Any, *, exact: bool) -> dict[str, Any]:
-    # Only a model carries this setting to the types inside it: their docstrings then describe.
+    # Only a model passes this setting to the types inside it: docstrings become descriptions.
     holder: Any = type(
         "Holder",
         (RootModel,),
         {
             "model_config": ConfigDict(use_attribute_docstrings=True),
             "__module__": __name__,
-            # Not RootModel[kind], which would be built as well: that takes as long again.
+            # Not RootModel[kind]: pydantic would build it as well, which doubles the time.
             "__annotations__": {"root": kind},
         },
     )
     made = holder.model_json_schema(ref_template="#/$defs/{model}")
     made.pop("title")
     root = made.pop("$ref", None)
-    if root is not None:  # the type itself stands among the definitions: bring it to the top
+    if root is not None:  # the type itself is among the definitions: move it to the top
         made = made["$defs"].pop(root.rsplit("/", 1)[1]) | made
     if not made.get("$defs", True):
         del made["$defs"]
@@ -125,7 +125,7 @@ def _schema(name: str, kind: Any, *, exact: bool) -> dict[str, Any]:
 
 
 def _optional(properties: dict[str, Any]) -> set[str]:
-    """Return the fields that may be left out; what says which message it is may not."""
+    """Return the fields that may be left out; the field that names the message may not."""
     return {
         name
         for name, its in properties.items()
@@ -134,7 +134,7 @@ def _optional(properties: dict[str, Any]) -> set[str]:
 
 
 def _tidy(schema: Any, *, exact: bool) -> None:
-    """Take away titles that repeat names; state exactly which fields there are."""
+    """Remove titles that repeat names; state exactly which fields there are."""
     if isinstance(schema, list):
         for each in schema:
             _tidy(each, exact=exact)

@@ -2,8 +2,8 @@
 
     python -m scripts.docs.make_sentences
 
-A table that any spreadsheet opens: where a sentence stands, its key, and a column a language. What
-is put right there goes back into the module that the first column names.
+Any spreadsheet opens the table. It has each sentence's place, its key, and a column per language.
+Corrections in it go back into the module that the first column names.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from scripts.support.paths import ROOT
 FILE = ROOT / "docs" / "sentences.tsv"
 LANGS = ("en", "es", "fr", "de", "pt", "ko", "zh", "ar")
 _JS = ROOT / "displays" / "js"
-# A module a language, one sentence a line: `key: "text",`.
+# One module per language, one sentence per line: `key: "text",`.
 _LINE = re.compile(r'^  "?([\w-]+)"?: ("(?:[^"\\]|\\.)*"),$', re.MULTILINE)
-# All languages in one module, one language a line: `en: { key: "text", ... },`.
+# All languages in one module, one language per line: `en: { key: "text", ... },`.
 _TABLE = re.compile(r"^  ([a-z]{2}): \{ (.*) \},$", re.MULTILINE)
 _PAIR = re.compile(r'"?([\w-]+)"?: ("(?:[^"\\]|\\.)*")')
 
 Sentences = dict[str, dict[str, str]]
-"""By key, then by language."""
+"""Sentences by key, then by language."""
 
 
 def places() -> dict[str, Sentences]:
-    """Return the sentences by the folder or file that they are in."""
+    """Return the sentences by their folder or file."""
     return {
         "words": _of_folder(_JS / "words"),
         "operator/words": _of_folder(_JS / "operator" / "words"),

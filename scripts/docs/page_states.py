@@ -1,4 +1,4 @@
-"""Every page of the program in every state that somebody may meet: for pictures and for checks."""
+"""Every page of the program in every state that a user can see, for pictures and for checks."""
 
 from __future__ import annotations
 
@@ -36,20 +36,20 @@ CHECKED = [
 
 
 class PageState(NamedTuple):
-    """A page as somebody meets it. It lives until the next one is asked for."""
+    """A page in one state. It is served until the generator yields the next one."""
 
     name: str
     url: str
     ready: str
-    """What is there when the page is."""
+    """Selector of an element that is present once the page is ready."""
     act: Callable[[Page], object] = lambda page: page
-    """What brings it into its state."""
+    """Action that brings the page into its state."""
     options: dict[str, Any] = {}  # noqa: RUF012 - never changed
-    """Of the browser's context."""
+    """Options of the browser's context."""
 
 
 def page_states() -> Iterator[PageState]:
-    """Serve page after page; what serves one has ended when the last of its states was seen."""
+    """Serve page after page; the server of a page ends after the last of its states."""
     yield from _readers()
     yield from _walls()
     yield from _desk()
@@ -67,7 +67,7 @@ def sermon() -> list[dict[str, Any]]:
 
 
 def perform(hall: DisplayServer) -> None:
-    """Say the first sentences of the sermon, and half of the next."""
+    """Publish the first sentences of the sermon, and half of the next one."""
     *said, saying = sermon()[: HEARD + 1]
     for number, sentence in enumerate(said, 1):
         hall.say(number, sentence["es"], sentence["en"], final=True)
@@ -106,8 +106,8 @@ def _readers() -> Iterator[PageState]:
         states: dict[State, str] = {"no-audio": "bad", "blank": "wait", "ended": "off"}
         for state, tone in states.items():
             hall.state(state)
-            told = f"#status[data-tone={tone}]"
-            yield PageState(f"reader, {state}", hall.url, told, options=spanish)
+            selector = f"#status[data-tone={tone}]"
+            yield PageState(f"reader, {state}", hall.url, selector, options=spanish)
     with DisplayServer() as hall:
         yield PageState("reader, nothing said yet", hall.url, "#notice", options=spanish)
     with DisplayServer(extra_targets=["fr"]) as hall:
@@ -145,7 +145,7 @@ def _walls() -> Iterator[PageState]:
 
 
 def _over_a_picture(page: Page) -> None:
-    """Lay the overlay over something, as a mixer does."""
+    """Lay the overlay over a picture, as a video mixer does."""
     picture = "linear-gradient(#35506b 68%, #7a5a3c 68%)"
     page.evaluate(f"document.documentElement.style.background = '{picture}'")
 
@@ -175,7 +175,7 @@ def _desk() -> Iterator[PageState]:
 
 
 def work(office: OperatorServer) -> None:
-    """Let a service be under way: all that an operator may have to look at."""
+    """Simulate a running service with everything that an operator may see."""
     office.hear(
         1,
         "He is the pro pitty asian for our sins.",
@@ -242,7 +242,7 @@ def _forget(page: Page, hall: OperatorServer) -> None:
 
 
 def _set_apart(page: Page, hall: OperatorServer) -> None:
-    """Leave a notice, a caption that is hidden, one that was edited, and a refusal."""
+    """Leave a notice, a hidden caption, an edited caption, and a refusal."""
     if not hall.facts.blank:
         page.locator("#blank").click()
     page.locator("#type").click()

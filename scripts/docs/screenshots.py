@@ -1,6 +1,6 @@
 """Write the pictures of the pages in docs/images/: `python -m scripts.docs.screenshots [NAME ...]`.
 
-Each is a page in one of the states of `page_states`, in Debian's chromium; `demo` is the film.
+Each shows a page in one of the states of `page_states`, in Debian's chromium; `demo` is the film.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ PICTURES: dict[str, tuple[str, ViewportSize]] = {
     "services-read": ("one service", PHONE),
     "review": ("review", HD),
 }
-"""By the file's name, the name of a state and the size of the page."""
+"""The name of a state and the size of the page, by file name."""
 
 
 def take(browser: Browser, wanted: set[str]) -> bool:
-    """Write the pictures that are wanted; whether none was too large."""
+    """Write the wanted pictures; return whether none was too large."""
     fits = True
     for state in page_states():
         for name, (of, size) in PICTURES.items():
@@ -55,14 +55,14 @@ def take(browser: Browser, wanted: set[str]) -> bool:
 
 
 def write(name: str, content: bytes, most: int) -> bool:
-    """Write a picture; whether the repository has room for it."""
+    """Write a picture; return whether it is small enough for the repository."""
     (IMAGES / name).write_bytes(content)
     print(f"docs/images/{name}  {len(content) / 1000:.0f} kB of {most / 1000:.0f}")
     return len(content) <= most
 
 
 def main() -> int:
-    """Take all pictures, or those that are named; 1 if one failed or is too large."""
+    """Take all pictures, or the named ones; return 1 if one failed or is too large."""
     wanted = set(sys.argv[1:]) or {*PICTURES, "demo"}
     if unknown := wanted - {*PICTURES, "demo"}:
         print(f"No picture: {', '.join(sorted(unknown))}.", file=sys.stderr)

@@ -1,7 +1,7 @@
 """Play what a volunteer does at the desk, and count touches and seconds: `make trial`.
 
-The real desk, dictionary, record and pages; only the engines do not run, so that a figure is the
-desk's own. A picture of every page in every state is laid out in one image, to be looked through.
+The desk, dictionary, record and pages are real. The engines do not run, so each figure measures the
+desk alone. One image shows a picture of every page in every state, for review.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from scripts.support.operator_server import OperatorServer
 MOST_TOUCHES = 3
 GOAL_S = 5.0
 HOLD_MS = 1200
-"""Longer than the buttons ask for that must be held."""
+"""Longer than the hold time that the buttons require."""
 TABLET: dict[str, Any] = {
     "viewport": {"width": 768, "height": 1024},
     "locale": "en-GB",
@@ -42,7 +42,7 @@ NOTES = {
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What somebody did, and what it took. `touches` counts the letters of a word as none."""
+    """A task and its cost. `touches` does not count the letters of a typed word."""
 
     name: str
     touches: int
@@ -50,7 +50,7 @@ class Task:
 
 
 class Hand:
-    """Touches the pages, and counts."""
+    """Touch the pages, and count the touches."""
 
     def __init__(self) -> None:
         self.touches = 0
@@ -62,7 +62,7 @@ class Hand:
         self.touches += 1
 
     def hold(self, target: Locator) -> None:
-        """Keep a finger on a button."""
+        """Press and hold a button."""
         target.hover()
         page = target.page
         page.mouse.down()
@@ -71,26 +71,26 @@ class Hand:
         self.touches += 1
 
     def enter(self, page: Page, text: str) -> None:
-        """Type into whatever has the focus: a finger does not go there first. Enter is a touch."""
+        """Type into the focused field, without a touch to focus it first. Enter is a touch."""
         page.keyboard.type(text)
         page.keyboard.press("Enter")
         self.touches += 1
 
 
 class Trial:
-    """A desk, a tablet that is new, and a reader's phone, before one service."""
+    """A desk, a new tablet, and a reader's phone, before one service."""
 
     def __init__(self, browser: Browser, hall: OperatorServer) -> None:
         self._browser = browser
         self._hall = hall
-        # A context of its own each: the tablet must not have what the desk keeps.
+        # Each has its own browser context: the tablet must not share the desk's storage.
         self.desk = browser.new_page(**TABLET)
         self.phone = browser.new_page(**PHONE)
 
     def play(self) -> Iterator[Task]:
-        """Do one task after another, each as its user would."""
+        """Do one task after another, as a user does."""
         hall = self._hall
-        hall.facts.may_begin_anew = True  # as of a microphone: a file is one session
+        hall.facts.may_begin_anew = True  # as with a microphone: a file is one session
         self.phone.goto(hall.url)
         self.desk.goto(f"{hall.url}/operator#token=secret")
         expect(self.desk.locator("#pause")).to_be_enabled()
@@ -132,7 +132,7 @@ class Trial:
     def _hold_song(self, hand: Hand, *, held: bool) -> None:
         hand.touch(self.desk.locator("#song"))
         expect(self.desk.locator("#song")).to_contain_text("again" if held else "anyway")
-        self._hall.song(held=held)  # as the thread that listens says
+        self._hall.song(held=held)  # as the listen thread reports
         expect(self.desk.locator("#state")).to_have_text("Song" if held else "Listening")
 
     def _pair(self, hand: Hand) -> None:
@@ -142,14 +142,14 @@ class Trial:
         expect(picture).to_be_visible()
         code = (picture.get_attribute("src") or "").partition("=")[2]
         tablet = self._browser.new_page(**TABLET)
-        tablet.goto(f"{self._hall.url}/operator#code={code}")  # what the camera reads
+        tablet.goto(f"{self._hall.url}/operator#code={code}")  # the address that the camera reads
         expect(tablet.locator("#volunteer")).to_be_focused()
         hand.enter(tablet, "Ruth")
         expect(tablet.locator("#pause")).to_be_enabled()
         tablet.context.close()
 
     def _touch_word(self, hand: Hand, word: str) -> None:
-        """Touch a word of what was heard, as it stands in the list."""
+        """Touch a recognized word in the list."""
         place = self.desk.evaluate(
             """(word) => {
                 for (const heard of document.querySelectorAll(".heard")) {
@@ -221,7 +221,7 @@ class Trial:
 
 
 def table(tasks: list[Task]) -> str:
-    """Return the figures, one task a line; what is above the goal is marked."""
+    """Return the figures, one line for each task; figures above the goal are marked."""
     lines = [f"{'':34}touches  seconds"]
     for task in tasks:
         late = "" if task.seconds <= GOAL_S else f"  more than {GOAL_S:.0f} s"
@@ -231,13 +231,13 @@ def table(tasks: list[Task]) -> str:
 
 
 def play(browser: Browser) -> list[Task]:
-    """Play all tasks in a service of their own."""
+    """Play all tasks in a new service."""
     with TemporaryDirectory() as folder, OperatorServer(Path(folder)) as hall:
         return list(Trial(browser, hall).play())
 
 
 def main() -> int:
-    """Print the table and write the image; 1 where a task takes too many touches."""
+    """Print the table and write the image; return 1 if a task takes too many touches."""
     parser = argparse.ArgumentParser(description=__doc__, prog="python -m scripts.docs.trial")
     says = "folder of the pictures (%(default)s)"
     parser.add_argument("--out", metavar="DIR", default="build/pages", type=Path, help=says)

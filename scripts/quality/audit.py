@@ -30,13 +30,13 @@ STATES = ("W", "P", "-")
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A thing that is asked for."""
+    """A requirement."""
 
     number: int
     what: str
     state: str
     proof: tuple[str, ...]
-    """Test files, seen from the checkout; none where the state is -."""
+    """Test files, relative to the checkout; none if the state is -."""
     note: str
 
 
@@ -58,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if row.state in options.only:
             proof = "\n".join(test.removeprefix("tests/") for test in row.proof)
             table.add_row(str(row.number), row.what, row.state, proof, row.note)
-    # Whole lines in a file, too: there it would take 80 columns.
+    # Print whole lines into a file, too: there the console would assume 80 columns.
     Console(width=None if sys.stdout.isatty() else 200, markup=False).print(table)
     counts = Counter(row.state for row in rows)
     print(f"{len(rows)} rows: {counts['W']} W, {counts['P']} P, {counts['-']} -")

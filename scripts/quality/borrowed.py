@@ -1,10 +1,10 @@
-"""Tell which nouns of languages/words a final translator knows by itself, and which it copies.
+"""Report which nouns of languages/words a final translator knows by itself, and which it copies.
 
     python -m scripts.quality.borrowed --lang es               all 6,700: two hours of one core
     python -m scripts.quality.borrowed --lang fr --most 100    some, drawn by chance
 
-Each noun stands in two plain sentences, once in English and once as the translator gets it. After a
-training: what it knows by itself may leave the file.
+Each noun is in two plain sentences, once in English and once in the form the translator gets. Run
+it after a training: the nouns that the translator knows by itself may leave the file.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from scripts.support.command import parser_of, says_errors
 
 SENTENCES = ("I talked about the {} yesterday.", "We need a {} for the church.")
 _ELSEWHERE = "de"
-"""A spoken language without a table: the same prompt, and the English noun in it."""
+"""A spoken language without a table: it gives the same prompt with the English noun."""
 _STEM = 5
 
 
 @says_errors
 def main(argv: Sequence[str] | None = None) -> int:
-    """Try and print; return the exit code."""
+    """Try the nouns and print the result; return the exit code."""
     parser = parser_of(__doc__)
     parser.add_argument(
         "--lang", default="es", metavar="LANG", help="target language (%(default)s)"
@@ -41,7 +41,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--most", type=int, default=0, metavar="N", help="so many (default: all)")
     parser.add_argument("--model", default="starter", help="a final translator (%(default)s)")
     arguments = parser.parse_args(argv)
-    logs.configure("error", "auto")  # llama.cpp tells much
+    logs.configure("error", "auto")  # llama.cpp logs much
     file = bundled("languages", "words", f"en-{arguments.lang}.toml")
     nouns = sorted(tomllib.loads(file.read_text("utf-8"))["nouns"].items())
     if arguments.most:
@@ -66,7 +66,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _is_said(translator: Gemma, noun: str, written: str) -> list[bool]:
-    """Whether each sentence's translation has the noun: its longest word, but for the ending."""
+    """Whether each translation has the noun: its longest word, without the ending."""
     stem = max(plain(re.sub(r" [mf]$|^l'", "", written)).split(), key=len)[:_STEM]
     texts = (translator.translate(sentence.format(noun)).text for sentence in SENTENCES)
     return [stem in plain(text) for text in texts]

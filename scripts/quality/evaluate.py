@@ -10,13 +10,13 @@
     python -m scripts.quality.evaluate --set translate.target=fr --a translate.partial.model=...
 
 A side is any number of KEY=VALUE as in config.toml, the words `marian` or `gemma` for
-translate.final.engine, or the .json file of an earlier run: its side B, or A where it has no other.
-All else is as config.toml, the environment and --set say; the program's own engines translate.
+translate.final.engine, or the .json file of an earlier run: its side B, or A if it has no B.
+Everything else comes from config.toml, the environment and --set; the program's engines translate.
 
-Scores are BLEU and chrF++ (sacrebleu) and the share of the terms that must appear, which decides on
-the theological sentences. B is worse where
-a score falls by more than its limit and a paired bootstrap (Koehn 2004) rules chance out; "cannot
-tell" where it falls as far, but may have done so by chance; else it is the same or better.
+Scores are BLEU, chrF++ (sacrebleu) and the share of the terms that must appear; this share decides
+on the theological sentences. B is worse if a score falls by more than its limit and a paired
+bootstrap (Koehn 2004) rules chance out. The result is "cannot tell" if the score falls as far but
+chance may be the cause. Otherwise B is the same or better.
 
 exit codes: 0 same or better, 1 worse or failed under stress, 2 could not be measured, 3 cannot tell
 """
@@ -102,14 +102,14 @@ def _gate(arguments: argparse.Namespace) -> int:
 
 
 def _langs(arguments: argparse.Namespace) -> tuple[str, str]:
-    """Return the languages that the settings translate from and into. Raises StarkError."""
+    """Return the source and target language of the settings. Raises StarkError."""
     own = [each for each in arguments.a if "=" in each]
     translate = sides.settings_of([*arguments.set, *own]).translate
     return translate.source, translate.target
 
 
 def _require_langs(measured: Iterable[Side], langs: tuple[str, str]) -> None:
-    """Refuse a side of other languages: the English is the same in every file of sentences."""
+    """Refuse a side with other languages: every file of sentences has the same English."""
     for each in measured:
         found = tuple(each.settings.get(at, lang) for at, lang in zip(_LANGS, langs, strict=True))
         if found != langs:
@@ -121,7 +121,7 @@ def _require_langs(measured: Iterable[Side], langs: tuple[str, str]) -> None:
 
 
 def advice(found: dict[str, Difference] | None, b: Side | None) -> str:
-    """Return what to try where a model of four bits is not good enough, else ""."""
+    """Return what to try if a four-bit model is not good enough, else ""."""
     if found is None or b is None or comparison.overall(found) not in {"worse", "cannot tell"}:
         return ""
     final = b.settings["final"]
@@ -166,7 +166,7 @@ def side(what: Sequence[str], sentences: Sequence[Sentence], options: argparse.N
 def scores_table(
     measured: dict[str, Side], texts: dict[str, list[str]], sentences: Sequence[Sentence]
 ) -> Table:
-    """Return what each side reached."""
+    """Return the scores of each side."""
     table = Table(title=f"{len(sentences)} sentences")
     table.add_column("")
     for name in measured:
@@ -174,8 +174,8 @@ def scores_table(
     for kind, indices in _groups(sentences).items():
         of_kind = [sentences[index] for index in indices]
         columns = [
-            comparison.scores([told[index] for index in indices], of_kind)
-            for told in texts.values()
+            comparison.scores([found[index] for index in indices], of_kind)
+            for found in texts.values()
         ]
         for measure in comparison.LIMITS:
             cells = [f"{column[measure]:.1f}" for column in columns]
@@ -209,7 +209,7 @@ def verdict_table(found: dict[str, Difference], sentences: Sequence[Sentence]) -
 
 
 def losses(texts: dict[str, list[str]], sentences: Sequence[Sentence], count: int) -> Text:
-    """Return the sentences in which B loses most."""
+    """Return the sentences in which B loses most against A."""
     lines = Text()
     for gain, index in comparison.losses(texts["a"], texts["b"], sentences)[:count]:
         sentence, b = sentences[index], texts["b"][index]
@@ -224,7 +224,7 @@ def losses(texts: dict[str, list[str]], sentences: Sequence[Sentence], count: in
 
 
 def stress_line(name: str, held: Stress, failed: Sequence[str]) -> Text:
-    """Return how a side held out, in one line."""
+    """Return the stress result of a side, in one line."""
     return Text.assemble(
         f"{name.upper()}, {held.sentences} sentences in a row: ",
         f"{held.memory_start_mb:.0f} MB at the start, {held.memory_end_mb:.0f} at the end; ",
@@ -243,7 +243,7 @@ def report(
     found: dict[str, Difference] | None,
     held: dict[str, Stress | None],
 ) -> dict[str, Any]:
-    """Return everything, for --json and for later runs."""
+    """Return all results, for --json and for later runs."""
     return {
         "machine": machine(),
         "sentences": len(sentences),
@@ -252,8 +252,8 @@ def report(
         "differences": found,
         "scores": {
             kind or "all": {
-                name: comparison.scores([told[i] for i in of], [sentences[i] for i in of])
-                for name, told in texts.items()
+                name: comparison.scores([answers[i] for i in of], [sentences[i] for i in of])
+                for name, answers in texts.items()
             }
             for kind, of in _groups(sentences).items()
         },

@@ -38,30 +38,30 @@ _SHARE = 1 / 3
 _TIMES = 3.0
 _MOST = 3
 _SHORTEST = 4
-"""Letters of a word that may stand for another rendering; shorter ones are articles, mostly."""
+"""The fewest letters of a word that may be another rendering; shorter ones are mostly articles."""
 
 Verses = Mapping[tuple[int, int, int], str]
 
 
 @dataclass(frozen=True, slots=True)
 class Attested:
-    """One entry in the verses that say its word."""
+    """One entry and the verses that contain its word."""
 
     term: str
     write: str
     verses: int
     right: int
     instead: tuple[str, ...]
-    """What the verses without it have in common."""
+    """The words that the verses without the rendering have in common."""
 
     @property
     def share(self) -> float:
-        """How many of the verses have the rendering, 0..1; 1 where no verse says the word."""
+        """The share of the verses that have the rendering, 0..1; 1 if no verse has the word."""
         return self.right / self.verses if self.verses else 1.0
 
 
 def attest(glossary: Glossary, source: Verses, target: Verses) -> list[Attested]:
-    """Return each entry of a glossary in the verses that both editions have."""
+    """Return each glossary entry with its counts in the verses that both editions have."""
     both = [(source[key], target[key]) for key in source if key in target]
     common = Counter(word for _, printed in both for word in _words(printed))
     right: Counter[str] = Counter()
@@ -85,7 +85,7 @@ def attest(glossary: Glossary, source: Verses, target: Verses) -> list[Attested]
 
 
 def doubtful(found: Iterable[Attested], *, below: float, least: int) -> list[Attested]:
-    """Return the entries that few of at least `least` verses bear out, the rarest share first."""
+    """Return entries of at least `least` verses with a share under `below`, lowest share first."""
     weak = [each for each in found if each.verses >= least and each.share <= below]
     return sorted(weak, key=lambda each: (each.share, -each.verses))
 
@@ -116,7 +116,7 @@ def _words(text: str) -> set[str]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print the entries that the Bible does not bear out. Returns an exit code."""
+    """Print the entries that the Bible does not confirm. Return an exit code."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--below", type=float, default=0.2, help="share of verses, 0 to 1")
     parser.add_argument("--least", type=int, default=3, help="verses that say the word")

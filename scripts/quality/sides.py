@@ -1,4 +1,4 @@
-"""A side of the quality gate: what it is made of, and all that it answered."""
+"""A side of the quality gate: its settings and all its answers."""
 
 from __future__ import annotations
 
@@ -30,48 +30,48 @@ PRESETS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What became of one sentence. An engine's error leaves `text` empty."""
+    """The result for one sentence. An engine error leaves `text` empty."""
 
     source: str
     text: str
     tokens: int
     ms: float
     memory_mb: float
-    """Resident memory of the process after it."""
+    """Resident memory of the process after the answer."""
     stopped: str
     error: str = ""
     gpu_memory_mb: float | None = None
-    """Memory of the GPUs that the process holds after it; None on none."""
+    """GPU memory that the process holds after the answer; None without a GPU."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Side:
-    """One engine's answers: a round is all sentences once, `repeated` the first ones after all."""
+    """One engine's answers. A round is all sentences once; `repeated` has the first ones again."""
 
     label: str
     engine: str
     settings: Mapping[str, Any]
-    """The section [translate], as it was in force."""
+    """The section [translate] that was used."""
     setback: str
     answers: tuple[Answer, ...]
     repeated: tuple[Answer, ...] = ()
     earlier: bool = False
-    """Read from a file: its times are another sitting's."""
+    """Whether it was read from a file: its times are from another run."""
 
     @property
     def latency(self) -> Spread | None:
-        """Milliseconds for a sentence."""
+        """Milliseconds per sentence."""
         return spread(answer.ms for answer in self.answers if not answer.error)
 
     @property
     def tokens_per_s(self) -> float | None:
-        """Tokens made in a second of translating."""
+        """Tokens generated per second of translation."""
         took_s = sum(answer.ms for answer in self.answers) / 1000
         return round(sum(a.tokens for a in self.answers) / took_s, 1) if took_s else None
 
     @property
     def lost(self) -> int:
-        """Sentences for which nothing came: an error, or no text."""
+        """Number of sentences without a translation: an error, or no text."""
         return sum(not answer.text for answer in self.answers)
 
     @property
@@ -80,7 +80,7 @@ class Side:
         return sum(answer.stopped != "end" for answer in self.answers)
 
     def texts(self, sentences: Sequence[Sentence]) -> list[str]:
-        """Return its translation of each sentence. Raises UsageError where one is missing."""
+        """Return its translation of each sentence. Raises UsageError if one is missing."""
         by_source = {answer.source: answer.text for answer in self.answers}
         missing = [s.source for s in sentences if s.source not in by_source]
         if missing:
@@ -93,7 +93,7 @@ class Side:
 
 
 def settings_of(what: Sequence[str]) -> Settings:
-    """Return the settings that presets and KEY=VALUE make of config.toml. Raises StarkError."""
+    """Return config.toml with presets and KEY=VALUE applied. Raises StarkError."""
     flags: dict[str, Any] = {}
     for each in what:
         key, equals, value = each.partition("=")
@@ -113,13 +113,13 @@ def settings_of(what: Sequence[str]) -> Settings:
 def engine(settings: Settings) -> Translator:
     """Return the translator that makes the finals. Raises ModelError, UsageError."""
     translator = final_translator(settings) or partial_translator(settings)
-    if translator is None:  # the settings refuse this, as long as they know these two engines
+    if translator is None:  # the settings refuse this while they know only these two engines
         raise UsageError("side-empty", "These settings have no translator.")
     return translator
 
 
 def ask(translator: Translator, sentences: Iterable[Sentence]) -> Iterable[Answer]:
-    """Yield what a loaded translator makes of each sentence."""
+    """Yield a loaded translator's answer to each sentence."""
     process = psutil.Process()
     for sentence in sentences:
         text, tokens, stopped, failed = "", 0, "end", ""
@@ -144,7 +144,7 @@ def ask(translator: Translator, sentences: Iterable[Sentence]) -> Iterable[Answe
 
 
 def read(path: Path) -> Side:
-    """Read the last side of an earlier run, `b` where it has one. Raises UsageError."""
+    """Read the last side of an earlier run: `b` if it has one. Raises UsageError."""
     try:
         sides = orjson.loads(path.read_bytes())["sides"]
         saved = sides.get("b") or sides["a"]
@@ -166,11 +166,11 @@ def read(path: Path) -> Side:
 
 
 GROWN_MB = 50.0
-"""Memory may grow so far under stress, also a GPU's."""
+"""Most growth of memory under stress, also of GPU memory."""
 SLOWER = 1.5
-"""So many times as long may a sentence take at its end."""
+"""Most times as long that a sentence may take at the end of a stress run."""
 SAME_WORK = 10
-"""So many sentences begin a stress run, and end it again: the same work is timed twice."""
+"""Sentences that begin a stress run and are repeated at its end: the same work is timed twice."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,7 +185,7 @@ class Stress:
     slower: float
     """How many times as long a sentence took at the end."""
     gpu_start_mb: float | None = None
-    """On GPUs; None on none."""
+    """GPU memory at the start; None without a GPU."""
     gpu_end_mb: float | None = None
 
     @property
@@ -195,13 +195,13 @@ class Stress:
 
     @property
     def gpu_grown_mb(self) -> float:
-        """Memory of GPUs gained, 0 on none."""
+        """GPU memory gained, 0 without a GPU."""
         if self.gpu_start_mb is None or self.gpu_end_mb is None:
             return 0.0
         return round(self.gpu_end_mb - self.gpu_start_mb, 1)
 
     def complaints(self) -> list[str]:
-        """Return what is beyond the limits, as sentences."""
+        """Return a sentence for each limit that is exceeded."""
         found = []
         for what, grown_mb in (("memory", self.grown_mb),
                                ("the GPU's memory in use", self.gpu_grown_mb)):  # fmt: skip
@@ -213,7 +213,7 @@ class Stress:
 
 
 def stress(side: Side) -> Stress | None:
-    """Return how the side held out; None where no sentences were repeated at the end."""
+    """Return the stress result of a side; None if no sentences were repeated at the end."""
     if not side.repeated:
         return None
     end = side.repeated
@@ -232,5 +232,5 @@ def stress(side: Side) -> Stress | None:
 
 
 def _on_gpu(answers: Sequence[Answer]) -> float | None:
-    told = [each.gpu_memory_mb for each in answers if each.gpu_memory_mb is not None]
-    return median(told) if told else None
+    values = [each.gpu_memory_mb for each in answers if each.gpu_memory_mb is not None]
+    return median(values) if values else None

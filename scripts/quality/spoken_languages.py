@@ -1,12 +1,12 @@
-"""Measures a service in two languages: English and Spanish in turns, heard by the real program.
+"""Measures a service in two languages: the real program hears English and Spanish in turns.
 
-A turn has one or two sentences, a Spanish reading four; a hymn is in the middle.
+A turn has one or two sentences, and a Spanish reading has four; a hymn is in the middle.
 
     python -m scripts.quality.spoken_languages --recognizer whisper-base
 
 It needs kokoro-82m-int8 (`stark-translate models pull kokoro-82m-int8`) and espeak-ng for the
-Spanish voice; the English ones are cut from `demo/`. Prints the share of utterances that were
-heard in the language they were spoken in, and the captions that are in a wrong one.
+Spanish voice; the English voices are cut from `demo/`. Prints the share of utterances that were
+recognized in their spoken language, and the captions in a wrong language.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from scripts.support.program import call
 LANGS = ("en", "es")
 _SILENCE_DB = -45.0
 _TURNS = {"en": (1, 2), "es": (*(2,) * 12, 1, 4, 2, 2, 1, 2, 2, 1, 2, 2)}
-"""Sentences of a turn, again and again."""
+"""The number of sentences in each turn, repeated in this order."""
 _SETTINGS = """
 [translate]
 source = ["en", "es"]
@@ -52,7 +52,7 @@ pace = "fast"
 port = 0
 """
 _HYMN = 20
-"""Before this turn it is sung."""
+"""The turn before which the hymn is sung."""
 
 
 class Said(NamedTuple):
@@ -64,14 +64,14 @@ class Said(NamedTuple):
 
 
 class Figures(NamedTuple):
-    """What came of a recording."""
+    """The results for a recording."""
 
     utterances: int
     right: int
     wrong: list[str]
-    """Captions in a wrong language, with the language that they are for."""
+    """Captions in a wrong language, with their intended language."""
     missed: list[str]
-    """Utterances heard in a wrong language."""
+    """Utterances recognized in a wrong language."""
     unheard: int
     """Sentences without any utterance."""
     sung: int
@@ -79,19 +79,19 @@ class Figures(NamedTuple):
 
 
 def english() -> list[Pcm]:
-    """Return sentences of the demo's natural voices."""
+    """Return the sentences of the demo's natural voices."""
     cut = []
     for name in ("service", "pauses"):
-        told, sound = _demo(name)
-        spoken = {each["name"] for each in told["sections"] if each["kind"] == "speech"}
-        cut += [_part(sound, each) for each in told["sentences"] if each["section"] in spoken]
+        reference, sound = _demo(name)
+        spoken = {each["name"] for each in reference["sections"] if each["kind"] == "speech"}
+        cut += [_part(sound, each) for each in reference["sentences"] if each["section"] in spoken]
     return cut
 
 
 def hymn() -> Pcm:
-    """Return what the demo's service sings."""
-    told, sound = _demo("service")
-    (sung,) = (each for each in told["sections"] if each["kind"] == "music")
+    """Return the hymn of the demo's service."""
+    reference, sound = _demo("service")
+    (sung,) = (each for each in reference["sections"] if each["kind"] == "music")
     return _part(sound, sung)
 
 
@@ -105,7 +105,7 @@ def _part(sound: Pcm, of: dict[str, Any]) -> Pcm:
 
 
 def spanish(texts: list[str]) -> list[Pcm]:
-    """Return sentences as Kokoro speaks them, a little quicker and slower in turns."""
+    """Return sentences spoken by Kokoro at slightly different rates in turn."""
     model = ModelLibrary.of(Settings()).folder("kokoro-82m-int8")
     voice = Kokoro(model, section="speech", languages=("es",), threads=2, deadline_s=600.0)
     voice.load()
@@ -120,9 +120,9 @@ def _trimmed(pcm: Pcm) -> Pcm:
 
 
 def mixed(one: list[Pcm], other: list[Pcm], sung: Pcm, seed: int = 1) -> tuple[Pcm, list[Said]]:
-    """Return a recording in which sentences of two languages take turns, and what is in it.
+    """Return a recording in which two languages take turns, and its contents.
 
-    The hymn is in it as `Said` without a language.
+    The hymn is listed as `Said` without a language.
     """
     chance = np.random.default_rng(seed)
     parts, said, at = [np.zeros(SAMPLE_RATE, np.float32)], [], SAMPLE_RATE
@@ -144,7 +144,7 @@ def mixed(one: list[Pcm], other: list[Pcm], sung: Pcm, seed: int = 1) -> tuple[P
 
 
 def spoken_in(message: CaptionMessage, said: list[Said]) -> str:
-    """Return the language of most of a caption's time, "" if nothing was said then, or sung."""
+    """Return the language spoken for most of a caption's time, "" for silence or song."""
     shares = dict.fromkeys((*LANGS, ""), 0.0)
     for each in said:
         shares[each.lang] += max(
@@ -154,7 +154,7 @@ def spoken_in(message: CaptionMessage, said: list[Said]) -> str:
 
 
 def looks(text: str) -> str:
-    """Return the language whose everyday words are most of a text's, "" if none is ahead."""
+    """Return the language with the most everyday words in a text, "" for a tie."""
     found = words(text)
     counts = {lang: sum(word in LANGUAGES[lang].common for word in found) for lang in LANGS}
     first, second = sorted(LANGS, key=lambda each: -counts[each])
@@ -162,7 +162,7 @@ def looks(text: str) -> str:
 
 
 def figures(journals: dict[str, list[CaptionMessage]], said: list[Said]) -> Figures:
-    """Compare what was shown with what was said."""
+    """Compare the captions with the spoken sentences."""
     newest = {lang: {m.id: m for m in messages if m.final} for lang, messages in journals.items()}
     heard = [m for m in newest["es"].values() if m.source.text and spoken_in(m, said)]
     missed = [m for m in heard if m.source.lang != spoken_in(m, said)]
@@ -187,7 +187,7 @@ def figures(journals: dict[str, list[CaptionMessage]], said: list[Said]) -> Figu
 
 @says_errors
 def main() -> int:
-    """Make the recording, have it heard, print the figures."""
+    """Make the recording, run the program on it, print the figures."""
     parser = parser_of(__doc__)
     parser.add_argument(
         "--recognizer", default="whisper-base", help="stt.model: a name or a folder"
@@ -206,17 +206,17 @@ def main() -> int:
             print(ran.stderr[-3000:], file=sys.stderr)
             return 1
         (session,) = (folder / "sessions").glob("2*")
-        told = figures({"es": read_journal(session), "en": read_journal(session, "en")}, said)
-    share = told.right / max(1, told.utterances)
+        result = figures({"es": read_journal(session), "en": read_journal(session, "en")}, said)
+    share = result.right / max(1, result.utterances)
     spoken = [each.lang for each in said if each.lang]
     changes = sum(a != b for a, b in pairwise(spoken))
     print(f"{len(spoken)} sentences, {changes} changes of language")
-    print(f"{told.right} of {told.utterances} utterances in the right language ({share:.1%})")
+    print(f"{result.right} of {result.utterances} utterances in the right language ({share:.1%})")
     print(
-        f"{len(told.wrong)} captions in a wrong language; "
-        f"{told.unheard} sentences without caption; {told.sung} captions of the hymn"
+        f"{len(result.wrong)} captions in a wrong language; "
+        f"{result.unheard} sentences without caption; {result.sung} captions of the hymn"
     )
-    print("\n".join([*told.missed, *told.wrong]))
+    print("\n".join([*result.missed, *result.wrong]))
     return 0
 
 

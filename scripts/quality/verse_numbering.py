@@ -19,7 +19,7 @@ from pipeline.church.scripture.numbering import changes_of, renumber
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Write an edition with its changes made. Returns an exit code."""
+    """Write an edition with its changes applied; return the exit code."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("edition", help="as the changes name it, such as rv1909")
     parser.add_argument("text", type=Path, help="its file before the changes")

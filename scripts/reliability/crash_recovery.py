@@ -4,12 +4,12 @@
     python -m scripts.reliability.crash_recovery --kills 3
     python -m scripts.reliability.crash_recovery --outside      also a NATS server and YouTube
 
-After each kill -9: is every final that the display showed still there, in the journal and in the
-history that the next run sends, and how long until it serves and until it captions again? With
---outside: does the stream of the NATS server have every one in the end, once, and has YouTube got
-any twice? What YouTube lacks is counted only: it gets a final when nothing more can be added to it,
-and after a kill nobody knows which the last one was. Ends with code 1 when a final is missing or
-twice, or something took longer than --limit seconds.
+After each kill -9 it checks that the journal, and the history that the next run sends, have every
+final that the display showed. It measures how long the next run needs until it serves and until it
+captions. With --outside it also checks that the stream of the NATS server has every final once in
+the end, and that YouTube got none twice. Finals that YouTube lacks are only counted: it gets a
+final when nothing more can be added to it, and after a kill the last one sent is unknown. Exit code
+1 if a final is missing or doubled, or something took longer than --limit seconds.
 """
 
 from __future__ import annotations
@@ -42,43 +42,43 @@ _SHORTEST_S = 0.5
 
 
 class Kill(NamedTuple):
-    """One kill and what followed."""
+    """One kill and its results."""
 
     after_s: float
     """Seconds after READY."""
     shown: int
-    """Finals that the display had shown in this run."""
+    """Number of finals that the display showed in this run."""
     history: int
-    """Captions in the history that the next run sent."""
+    """Number of captions in the history that the next run sent."""
     missing: tuple[int, ...]
-    """Finals that the display has shown and the journal or the history lacks, by caption."""
+    """Captions whose final the display showed, but the journal or the history lacks."""
     serving_s: float
     """From the kill until the next run serves pages."""
     ready_s: float
-    """... until it captions."""
+    """From the kill until the next run captions."""
 
 
 class Display:
-    """What a display shows: the newest final version of each caption."""
+    """A display that keeps the newest final version of each caption."""
 
     def __init__(self) -> None:
         self.finals: dict[int, str] = {}
 
     def watch(self, address: str, until_s: float) -> int:
-        """Show captions until then (monotonic); return how many messages were finals."""
+        """Show captions until `until_s` (monotonic); return how many messages were finals."""
         count = 0
         try:
             with connect(address) as socket:
                 while (left_s := until_s - time.monotonic()) > 0:
                     count += self.take(orjson.loads(socket.recv(timeout=left_s)))
         except TimeoutError:
-            pass  # nobody said anything in the rest of the time
+            pass  # there was no speech in the remaining time
         except ConnectionClosed as closed:
             raise SystemExit(f"The daemon left before it was killed: {closed}") from None
         return count
 
     def take(self, message: dict[str, Any]) -> int:
-        """Take a message in; return how many finals were in it."""
+        """Apply a message; return how many finals were in it."""
         captions = message["captions"] if message["type"] == "hello" else [message]
         finals = [c for c in captions if c["type"] == "caption" and c["final"]]
         self.finals.update({c["id"]: c["target"]["text"] for c in finals})
@@ -94,9 +94,9 @@ def kill_again_and_again(
     display: Display | None = None,
     **more: str,
 ) -> list[Kill]:
-    """Run, kill, run; one session, and one display through all of it.
+    """Run and kill again and again, with one session and one display throughout.
 
-    `more` are settings, as variables of the environment.
+    `more` are settings, as environment variables.
     """
     display, found = display or Display(), list[Kill]()
     arguments = ("run", "--input", str(SERMON), "--sessions", str(folder))
@@ -115,7 +115,7 @@ def kill_again_and_again(
                 took_s = [round(at_s - killed_s, 2) for at_s in (serving_s, ready_s)]
                 found.append(Kill(round(after_s, 1), shown, kept, lost, *took_s))
             if number == kills:
-                program.stop()  # in peace: what waits to leave the hall leaves it
+                program.stop()  # a clean stop: queued captions are still sent out
                 break
             after_s = draw.uniform(_SHORTEST_S, longest_s)
             shown = display.watch(program.socket(), ready_s + after_s)
@@ -125,7 +125,7 @@ def kill_again_and_again(
 
 
 def _missing(program: Program, display: Display) -> tuple[tuple[int, ...], int]:
-    """Return the finals that were shown and are gone, and how many the history has."""
+    """Return the finals that were shown and are lost, and how many the history has."""
     latecomer = Display()
     with connect(program.socket()) as socket:
         latecomer.take(orjson.loads(socket.recv(timeout=10)))
@@ -133,7 +133,7 @@ def _missing(program: Program, display: Display) -> tuple[tuple[int, ...], int]:
     journal = {line["id"]: line["target"]["text"] for line in program.journal()}
     gone = {key for key, text in display.finals.items() if journal.get(key) != text}
     gone |= {key for key, text in display.finals.items() if kept.get(key, text) != text}
-    # The history is bounded, as is what anybody could scroll back to; the journal not.
+    # The history is bounded, as is the scroll-back of a display; the journal is not.
     newest = sorted(display.finals)[-len(kept) :] if kept else sorted(display.finals)
     gone |= {key for key in newest if key not in kept}
     return tuple(sorted(gone)), len(kept)
@@ -144,7 +144,7 @@ def kill_with_others_listening(
 ) -> tuple[list[Kill], list[str], int]:
     """Kill a service with a NATS server and a stand-in for YouTube.
 
-    Returns the kills, what is wrong outside, and how many of the finals shown YouTube lacks.
+    Returns the kills, the faults outside, and how many of the shown finals YouTube lacks.
     """
     display = Display()
     with NatsServer(folder / "nats") as broker, WebRecorder() as youtube:
@@ -168,7 +168,7 @@ def kill_with_others_listening(
     times = Counter(caption.message.id for caption in stored)
     wrong += [f"the stream has caption {key} {n} times" for key, n in times.items() if n > 1]
     sent = Counter(each.body.decode().partition("\n")[2].strip() for each in youtube.sent)
-    # The recording begins anew with each run, so that the same is rightly said again.
+    # Each run plays the recording from its start, so the same text is correctly said again.
     versions = {
         (journal, line["id"], line["target"]["text"])
         for journal in (folder / "sessions").glob("*/captions.jsonl")
@@ -182,7 +182,7 @@ def kill_with_others_listening(
 
 
 async def _stream(url: str) -> list[StreamCaption]:
-    """Return the captions that are in the server's stream."""
+    """Return the captions in the server's stream."""
     import nats  # noqa: PLC0415 - an extra
     from nats.errors import TimeoutError as SilenceError  # noqa: PLC0415
 

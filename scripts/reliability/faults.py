@@ -1,4 +1,4 @@
-"""Runs the fault matrix: every row of docs/RELIABILITY.md by its test.
+"""Runs the fault matrix: the tests of every row of docs/RELIABILITY.md.
 
     python -m scripts.reliability.faults                      all rows
     python -m scripts.reliability.faults --only microphone    rows that have this word in them
@@ -30,7 +30,7 @@ _TEST = re.compile(r"`(tests/[^`]+::[^`]+)`")
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A fault and the tests that show what becomes of it."""
+    """A fault and the tests that show its effect."""
 
     part: str
     fault: str
@@ -60,7 +60,7 @@ def rows(text: str) -> list[Row]:
 
 
 class Outcomes:
-    """A pytest plugin that notes what became of each test, without its parameters."""
+    """A pytest plugin that notes the outcome of each test, without its parameters."""
 
     def __init__(self, progress: Progress, bar: TaskID) -> None:
         self.seconds: dict[str, float] = defaultdict(float)
@@ -69,7 +69,7 @@ class Outcomes:
         self._bar = bar
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Learn how many tests there are."""
+        """Note the number of tests."""
         self._progress.update(self._bar, total=len(items))
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -82,7 +82,7 @@ class Outcomes:
             self._progress.advance(self._bar)
 
     def of(self, row: Row) -> Result:
-        """Return what became of a row: the worst of its tests."""
+        """Return the outcome of a row: the worst of its tests."""
         seen = set().union(*(self.outcomes.get(test, {"not found"}) for test in row.tests))
         worst = next(o for o in ("failed", "not found", "skipped", "passed") if o in seen)
         return Result(row, worst, round(sum(self.seconds[test] for test in row.tests), 2))

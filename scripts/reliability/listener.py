@@ -3,11 +3,10 @@
     python -m scripts.reliability.listener
     python -m scripts.reliability.listener --minutes 5 --cuts 1 3 --set speech.engine=espeak
 
-The real program captions a sermon in real time, over and over, and speaks. A page in Chromium
-listens through a proxy, through which nothing passes while the network is cut. Every half second
-the page's player is asked what it has played. A break is a time in which it plays nothing; there
-may be none but those of the cuts, and each may last 5 s longer than its cut. Needs what
-`[speech]` needs.
+The real program captions and speaks a sermon in real time, over and over. A page in Chromium
+listens through a proxy, which passes nothing while the network is cut. Every half second the test
+asks the page's player what it has played. A break is a time in which it plays nothing. Only cuts
+may cause breaks, and each may last 5 s longer than its cut. Needs what `[speech]` needs.
 """
 
 from __future__ import annotations
@@ -39,22 +38,22 @@ from scripts.support.tcp_proxy import TcpProxy
 _CUT_S, _AFTER_S = 10.0, 5.0
 _EVERY_S = 0.5
 _STILL_S = 1.0
-"""What plays nothing for so long has a break; a busy machine may answer late."""
+"""Shortest time without sound that is a break; a busy machine may answer late."""
 KEEP = "window.Audio = class extends Audio { constructor() { super(); window.sound = this; } };"
-"""Script of a page that is asked about its player."""
+"""Page script that keeps the player as `window.sound`, so that the test can ask it."""
 _ASK = "[sound.src, sound.currentTime, sound.buffered.length ? sound.buffered.end(0) : 0]"
 
 
 @dataclass(frozen=True, slots=True)
 class Break:
-    """A time without sound, in seconds of listening."""
+    """A time without sound, in seconds since listening began."""
 
     at_s: float
     length_s: float
 
 
 class Line:
-    """A proxy before the program's port, on an event loop of its own, that can be cut."""
+    """A proxy in front of the program's port, on its own event loop, that can be cut."""
 
     def __init__(self, address: str) -> None:
         self._loop = asyncio.new_event_loop()
@@ -70,7 +69,7 @@ class Line:
 
     @property
     def address(self) -> str:
-        """Where the page goes."""
+        """The address that the page opens."""
         return f"http://127.0.0.1:{self._proxy.port}"
 
     def cut(self) -> None:
@@ -107,7 +106,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def listen(length_s: float, cuts: Sequence[float], changes: Sequence[str], folder: Path) -> Played:
-    """Caption a sermon for so long and listen to its voice."""
+    """Caption a sermon for `length_s` and listen to its voice."""
     sermon = read_audio(SERMON)
     rounds = int((length_s + 60) * SAMPLE_RATE / len(sermon)) + 1
     soundfile.write(folder / "hour.flac", np.tile(sermon, rounds), SAMPLE_RATE)
@@ -122,19 +121,19 @@ def listen(length_s: float, cuts: Sequence[float], changes: Sequence[str], folde
         page.add_init_script(KEEP)
         page.goto(f"{before.address}/?lang=es")
         page.locator("#aloud").click()
-        while page.evaluate("sound.currentTime") < 1:  # the page's policy forbids to wait there
+        while page.evaluate("sound.currentTime") < 1:  # the page's CSP forbids waiting inside it
             page.wait_for_timeout(200)
         return heard(page, before, length_s, cuts)
 
 
 @dataclass
 class Played:
-    """What a player has played, as it said now and then."""
+    """What a player has played, from its reports."""
 
     began_s: float
     played_s: float = 0.0
     ahead_s: float = 0.0
-    """The most sound that waited to be played."""
+    """The most buffered sound that was not yet played."""
     breaks: list[Break] = field(default_factory=list)
     _source: str = ""
     _at: float = 0.0
@@ -144,14 +143,14 @@ class Played:
         self._moved_s = self.began_s
 
     def take(self, now_s: float, source: str, position: float, end: float) -> None:
-        """Take what the player said: its address, where it is in it, and what it has of it."""
-        # A new address is a new connection, and begins at zero.
+        """Add a report of the player: its address, its position and the end of its buffer."""
+        # A new address is a new connection, which begins at zero.
         step_s = position - (self._at if source == self._source else 0.0)
         self._source, self._at = source, position
         self.ahead_s = max(self.ahead_s, end - position)
         if step_s <= 0:
             return
-        # What has played since the last answer ended the break so long ago.
+        # A break ended `step_s` ago, since the player has played that much since the last report.
         if now_s - self._moved_s - step_s > _STILL_S:
             self.breaks.append(Break(self._moved_s - self.began_s, now_s - self._moved_s - step_s))
         self.played_s, self._moved_s = self.played_s + step_s, now_s

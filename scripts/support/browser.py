@@ -8,7 +8,7 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, sync_playwright
 
-# The shell is the same engine without windows and profiles: a page costs half the processor time.
+# The shell is the same engine without windows and profiles: a page takes half the CPU time.
 SHELL = "/usr/lib/chromium/chromium-headless-shell"
 CHROMIUM = SHELL if Path(SHELL).is_file() else "/usr/bin/chromium"
 ARGUMENTS = [

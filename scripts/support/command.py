@@ -1,4 +1,4 @@
-"""What the command lines of scripts share."""
+"""Helpers that the command lines of scripts share."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def parser_of(doc: str | None) -> argparse.ArgumentParser:
 
 
 def says_errors(main: Callable[P, int]) -> Callable[P, int]:
-    """Let a main function print an error of the program in its sentence and return 2."""
+    """Let a main function print an error of the program as a sentence and return 2."""
 
     @wraps(main)
     def saying(*args: P.args, **kwargs: P.kwargs) -> int:
@@ -38,6 +38,6 @@ def says_errors(main: Callable[P, int]) -> Callable[P, int]:
 
 
 def write_json(file: Path | None, value: Any) -> None:
-    """Write a value as indented JSON; without a file nothing happens."""
+    """Write a value as indented JSON; do nothing without a file."""
     if file:
         file.write_bytes(orjson.dumps(value, option=orjson.OPT_INDENT_2))

@@ -1,4 +1,4 @@
-"""A service for a browser to look at: the real board and hub, on an event loop in a thread."""
+"""A service that a browser can open: the real board and hub, on an event loop in a thread."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _boards(session: str, targets: Sequence[str], history: int = 200) -> dict[st
 
 
 class DisplayServer:
-    """Runs a hub. Every method may be called from the test's thread."""
+    """Run a hub. Every method may be called from the test's thread."""
 
     def __init__(
         self,
@@ -45,8 +45,8 @@ class DisplayServer:
         church: schema.Church | None = None,
         voices: VoiceStreams | None = None,
     ) -> None:
-        """`extra_targets` are languages beside `target`, `sessions` is the folder of past
-        services, `server` are more of its settings, `voices` what can be heard.
+        """`extra_targets` are languages besides `target`, `sessions` is the folder of past
+        services, `server` are more server settings, `voices` are the speech streams.
         """
         self._voices = voices
         self._ack_every = ack_every
@@ -60,13 +60,13 @@ class DisplayServer:
         self._sessions = sessions
         self._church = church
         self.server = dict(server or {})
-        """What its settings say beside port and certificate, from the next `open` on."""
+        """Server settings besides port and certificate; the next `open` applies them."""
         self._hub: Hub | None = None
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="hall")
 
     def __enter__(self) -> Self:
-        """Open the doors, in the state `listening`."""
+        """Start the hub, in the state `listening`."""
         self._thread.start()
         self.open()
         return self
@@ -79,16 +79,16 @@ class DisplayServer:
 
     @property
     def board(self) -> CaptionBoard:
-        """That of the first target."""
+        """The board of the first target."""
         return next(iter(self.boards.values()))
 
     @property
     def url(self) -> str:
-        """Where the pages are, without the last slash."""
+        """URL of the pages, without the last slash."""
         return f"{'https' if self._certificate else 'http'}://127.0.0.1:{self._port}"
 
     def open(self, state: State = "listening") -> None:
-        """Start the hub, after `close` on the same port as before."""
+        """Start the hub; after `close` it uses the same port as before."""
 
         cert, key = self._certificate or ("", "")
 
@@ -122,7 +122,7 @@ class DisplayServer:
             self._hub = None
 
     def restart(self, session: str) -> None:
-        """Stop the daemon and start it again: the journal brings the history back."""
+        """Stop the daemon and start it again; the journal restores the history."""
         self.close()
         before, self.boards = self.boards, _boards(session, tuple(self.boards))
         for lang, board in before.items():
@@ -130,7 +130,7 @@ class DisplayServer:
         self.open()
 
     def adopt(self, session: str, extra_targets: Sequence[str] = ()) -> None:
-        """Go over to another service on open displays, as a relay does."""
+        """Switch open displays to another service, as a relay does."""
         self.boards = _boards(session, (self.board.target, *extra_targets))
 
         async def adopt() -> None:
@@ -155,25 +155,25 @@ class DisplayServer:
         self.show(caption(caption_id, source, text, final=final, stable=stable))
 
     def reopen(self, caption_id: int) -> None:
-        """Go on with a final caption: its speaker has."""
+        """Reopen a final caption, because its speaker continues."""
         self._publish(lambda: self.board.reopen(caption_id))
 
     def edit(self, caption_id: int, text: str) -> None:
-        """Do as an operator who corrects a caption."""
+        """Edit a caption as an operator does."""
         self._publish(lambda: self.board.edit(caption_id, text))
 
     def correct(self, caption_id: int, text: str, translation: str) -> None:
-        """Do as an operator who corrects what was heard, and as the translator after that."""
+        """Correct the recognized text as an operator does, then retranslate it."""
         self._publish(lambda: self.board.correct(caption_id, text))
         target = TargetText(self.board.target, translation, "gemma")
         self._publish(lambda: self.board.retranslate(caption_id, target))
 
     def hide(self, caption_id: int) -> None:
-        """Do as an operator who takes a caption away."""
+        """Hide a caption as an operator does."""
         self._publish(lambda: self.board.hide(caption_id))
 
     def state(self, state: State, reason: str = "") -> None:
-        """Say how the daemon is."""
+        """Set the state of the daemon."""
 
         async def tell() -> None:
             self._running().set_state(state, reason)

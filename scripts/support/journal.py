@@ -1,4 +1,4 @@
-"""Sessions made of a few words: a folder with a journal, as the recorder leaves it."""
+"""Made-up sessions: a folder with a journal, as the recorder writes it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def message(
     lang: str = "es",
     final: bool = True,
 ) -> CaptionMessage:
-    """Return a caption as it stands in the journal; by default it begins at 10 s times its id."""
+    """Return a caption as the journal has it; by default it begins at 10 s times its id."""
     start_s = 10.0 * id if start_s is None else start_s
     return CaptionMessage(
         seq=seq or id,
@@ -55,7 +55,7 @@ BEGAN = datetime(2026, 11, 22, 9, 30, tzinfo=UTC)
 
 
 def utc(at_s: float) -> str:
-    """Return the time of day at a place in the audio of a session in real time."""
+    """Return the time of day at a position in the audio of a real-time session."""
     return (BEGAN + timedelta(seconds=at_s)).isoformat(timespec="milliseconds")
 
 
@@ -87,11 +87,11 @@ def told(
     records: Iterable[Record] = (),
     decisions: Iterable[Reviewed] = (),
 ) -> ReportedSession:
-    """Return a session as its report reads it, without files."""
+    """Return a session as the report reads it, without files."""
     made = ReportedSession(Path("one"))
     read = {"captions": list(captions), "records": list(records)}
     open_or_not = [each for each in decisions if each.outcome != "open"]
-    made.__dict__.update(read, decisions=open_or_not)  # what is read once stays
+    made.__dict__.update(read, decisions=open_or_not)  # cached values are not read again
     return made
 
 
@@ -138,8 +138,8 @@ def reviewable(
 ) -> Path:
     """Make a session with one good pair, id 1, and `count` doubtful ones from id 2 on.
 
-    `spoken` are the sentences, their translations and those of the quick translator. In doubt is
-    the longest word of each.
+    `spoken` has the sentences, their translations and the quick translator's translations. The
+    longest word of each is in doubt.
     """
     texts = spoken or [
         (f"Sentence {n}.", f"Frase {n}.", f"Oración {n}.") for n in range(1, count + 2)
@@ -171,7 +171,7 @@ def reviewable(
 
 
 class Reviewing:
-    """A review served from a thread; it can be stopped and started again on the same port."""
+    """A review that a thread serves; it can be stopped and started again on the same port."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -198,7 +198,7 @@ class Reviewing:
         self._port = int(self._server.address.rsplit(":", 1)[1].split("/")[0])
 
     def stop(self) -> None:
-        """Say goodbye and free the session."""
+        """Stop the server and release the session."""
         self._wait(self._server.close())
         self.review.close()
 

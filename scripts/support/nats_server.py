@@ -13,15 +13,15 @@ from typing import Self
 
 
 def installed() -> str | None:
-    """Return the program's path; Debian has it where only root looks."""
+    """Return the program's path; Debian installs it where only root's PATH looks."""
     return shutil.which("nats-server", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
 
 
 class NatsServer:
-    """A context manager; `stop` and `start` keep port and store."""
+    """A context manager that runs the server; `stop` and `start` keep port and store."""
 
     def __init__(self, folder: Path, *, config: str = "", most_bytes: int = 0) -> None:
-        """`config`: more lines for its configuration file. `most_bytes`: room, 0 for enough."""
+        """`config`: more lines of its configuration. `most_bytes`: storage limit, 0 for enough."""
         self._folder = folder
         self._room = f", max_file_store: {most_bytes}" if most_bytes else ""
         self._config = config
@@ -69,7 +69,7 @@ class NatsServer:
             self._process = None
 
     def stored(self) -> bytes:
-        """Return every byte of its store, for tests of what is not in there."""
+        """Return every byte of its store, to test that something is not in it."""
         files = sorted((self._folder / "store").rglob("*"))
         return b"".join(file.read_bytes() for file in files if file.is_file())
 

@@ -1,4 +1,4 @@
-"""A service with an operator: the real desk, dictionary and record behind the hall's hub."""
+"""A service with an operator: the real desk, dictionary and record behind the hub."""
 
 from __future__ import annotations
 
@@ -82,12 +82,12 @@ class OperatorServer(DisplayServer):
 
     @property
     def rules(self) -> str:
-        """What stands in the church's own dictionary."""
+        """The text of the church's own dictionary."""
         return self.dictionary.own.read_text("utf-8") if self.dictionary.own.exists() else ""
 
     def open(self, state: State = "listening") -> None:
         """Start hub and desk, after `close` on the same port as before."""
-        del state  # the desk works it out
+        del state  # the desk derives the state itself
 
         async def start() -> None:
             flags = {
@@ -95,7 +95,7 @@ class OperatorServer(DisplayServer):
                 "server.port": self._port,
                 "operator.token": "secret",
                 "operator.off_record_s": 10.0,
-                # What is spoken is a target only where there are several.
+                # The spoken language is a target only if there are several spoken languages.
                 "translate.source": ["en", "es"] if "en" in self.boards else "en",
                 "translate.targets": [{"lang": lang} for lang in [*self.boards][1:]],
             }
@@ -103,7 +103,7 @@ class OperatorServer(DisplayServer):
             self.settings = load(flags=flags).settings
             context = make_context(self.settings, session, self.dictionary, self.mode, LineScreen())
             self.facts, self.metrics = context.facts, context.metrics
-            # Their threads do not run: `render` says what they would.
+            # The workers' threads do not run; `render` publishes their results instead.
             workers = idle_workers(self.settings, self.hearing)
             self.targets = Targets(self.settings, context, workers, lambda _: None)
             self.coordinator = self.targets[0].coordinator
@@ -148,9 +148,9 @@ class OperatorServer(DisplayServer):
         unsure: Mapping[str, float] | None = None,
         is_doubtful: bool = False,
     ) -> None:
-        """Let an utterance go all the way: recognized, corrected, drafted by Marian, made by Gemma.
+        """Pass an utterance through all steps: transcript, correction, Marian draft, Gemma final.
 
-        `unsure` gives the probability of words that are not certain; `is_doubtful` is the judge's.
+        `unsure` gives the probability of uncertain words; `is_doubtful` is the judge's decision.
         """
         words = tuple(Word(word, (unsure or {}).get(word, 0.95)) for word in raw.split())
         closed_s = time.monotonic() - 0.9
@@ -201,7 +201,7 @@ class OperatorServer(DisplayServer):
         self._wait(report())
 
     def let_go(self) -> None:
-        """Let the time pass in which doubtful finals wait."""
+        """Release the doubtful finals, as if their waiting time had passed."""
 
         async def release() -> None:
             self.coordinator.release_due(float("inf"))
@@ -209,7 +209,7 @@ class OperatorServer(DisplayServer):
         self._wait(release())
 
     def filter(self, number: int, raw: str, reason: str) -> None:
-        """Let an utterance be taken for no speech."""
+        """Report an utterance that is filtered for `reason`."""
         utterance = Utterance(
             id=number,
             revision=1,
@@ -236,7 +236,7 @@ class OperatorServer(DisplayServer):
         self._wait(report())
 
     def song(self, *, held: bool) -> None:
-        """Report that captions are held because of song, or no longer."""
+        """Report whether captions are held because of song."""
 
         async def report() -> None:
             self.coordinator.on_song(SongChanged(held, "detector", from_s=4.0, to_s=9.0))
@@ -252,9 +252,9 @@ class OperatorServer(DisplayServer):
         self._wait(report())
 
     def compare(self, number: int, final: str, text: str) -> None:
-        """Report a second final, by an engine that is only there to be compared."""
-        told = Translation(text, "marian", tokens=9)
-        comparison = Comparison(number, "es", final, "opus-mt-en-es", told, Span(0.0, 0.041))
+        """Report a second final by an engine that runs only for comparison."""
+        other = Translation(text, "marian", tokens=9)
+        comparison = Comparison(number, "es", final, "opus-mt-en-es", other, Span(0.0, 0.041))
 
         async def report() -> None:
             self.coordinator.on_comparison(comparison)
@@ -262,7 +262,7 @@ class OperatorServer(DisplayServer):
         self._wait(report())
 
     def translated(self, quick: str, final: str) -> None:
-        """Let the translators answer what was asked of them last: Marian, then Gemma."""
+        """Answer the last retranslation request, first by Marian, then by Gemma."""
         request = self.hearing.asked[-1]
 
         async def report() -> None:
@@ -274,7 +274,7 @@ class OperatorServer(DisplayServer):
         self._wait(report())
 
     def reloaded(self, *restart: str) -> None:
-        """Tell that the settings were read again, and which keys need a restart."""
+        """Report that the settings were reloaded, and which keys need a restart."""
 
         async def tell() -> None:
             self._running().operators.reloaded(Changes(("log.level",), (), restart), rules=7)
@@ -283,11 +283,11 @@ class OperatorServer(DisplayServer):
 
 
 async def _reload() -> None:
-    """Read nothing: the settings stand in no file."""
+    """Do nothing: the settings come from no file."""
 
 
 class FakeHearing:
-    """Stands still in the audio, where it is set to."""
+    """Stays at one position in the audio, `heard_s`."""
 
     def __init__(self, heard_s: float = 1.0) -> None:
         self.heard_s = heard_s
@@ -302,11 +302,11 @@ class FakeHearing:
         return self.ids.take()
 
     def retranslate(self, request: Retranslation) -> None:
-        """Keep what is asked for."""
+        """Keep the request."""
         self.asked.append(request)
 
     def apply(self, controls: HearingControls) -> None:
-        """Keep what operators want."""
+        """Keep the operators' controls."""
         self.controls = controls
 
     def settle(self) -> None:

@@ -1,4 +1,4 @@
-"""Runs the real program in a process of its own and talks to it as displays and people do."""
+"""Runs the real program in its own process and talks to it as displays and people do."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ import orjson
 from scripts.support.paths import ROOT
 
 _PATIENCE_S = 180.0
-"""So long a machine that is at much else may take for what a test waits for."""
+"""The longest that a busy machine may take for an event that a test waits for."""
 
 SERMON = ROOT / "demo" / "sermon.flac"
 
 
 def environment(**more: str) -> dict[str, str]:
-    """Return this process's environment without settings of ours, with `more` of them."""
+    """Return this process's environment without the program's settings, plus `more`."""
     own = {k: v for k, v in os.environ.items() if not k.startswith("STARK_TRANSLATE__")}
     return own | {"PYTHONPATH": str(ROOT), "HF_HUB_OFFLINE": "1"} | more
 
@@ -84,13 +84,13 @@ class Program:
 
     @property
     def _serving(self) -> dict[str, Any]:
-        """The newest: where a recognizer is given up, the program serves once more."""
+        """The newest log line: after it gives up a recognizer, the program serves again."""
         self.wait_for("serving")
         return [line for line in self.log if line.get("event") == "serving"][-1]
 
     @property
     def address(self) -> str:
-        """Where the pages are, without the last slash."""
+        """The address of the pages, without the last slash."""
         address: str = self._serving["address"]
         return address.rstrip("/")
 
@@ -104,7 +104,7 @@ class Program:
         return self.address.replace("http", "ws", 1) + "/ws" + query
 
     def health(self) -> dict[str, Any]:
-        """Return /healthz, whatever its status."""
+        """Return the content of /healthz, whatever its status."""
         try:
             with urllib.request.urlopen(f"{self.address}/healthz", timeout=10) as answer:
                 body = answer.read()
@@ -130,7 +130,7 @@ class Program:
             self._reader.join(10)
 
     def journal(self, lang: str = "") -> list[dict[str, Any]]:
-        """Return the captions written so far; `lang`: of a further language."""
+        """Return the captions written so far; `lang` names a further language."""
         return self._lines(f"captions.{lang}.jsonl" if lang else "captions.jsonl")
 
     def records(self, kind: str = "utterance") -> list[dict[str, Any]]:
@@ -138,14 +138,14 @@ class Program:
         return [record for record in self._lines("diagnostics.jsonl") if record["type"] == kind]
 
     def _lines(self, name: str) -> list[dict[str, Any]]:
-        """Return the whole lines of a file that may just be written."""
+        """Return the whole lines of a file that the program may be writing."""
         lines = (self.folder / name).read_bytes().split(b"\n")[:-1]
         return [orjson.loads(line) for line in lines]
 
 
 @contextmanager
 def started(*arguments: str, cwd: Path, **env: str) -> Iterator[Program]:
-    """Start a serving command on a free port; kill what is left of it in the end."""
+    """Start a serving command on a free port; kill its remaining processes at the end."""
     process = subprocess.Popen(
         [sys.executable, "-m", "pipeline", *arguments, "--port", "0"],
         cwd=cwd, env=environment(**env), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,

@@ -1,4 +1,4 @@
-"""Records from a few words of data, as the daemon would write them."""
+"""Make records from little data, in the form that the daemon writes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pipeline.records.utterance import CompareRecord, FinalRecord, UtteranceReco
 
 
 def health_record(**changes: Any) -> HealthRecord:
-    """Return how a daemon is that has nothing to complain of."""
+    """Return the health record of a daemon without problems."""
     made = HealthRecord(
         utc="2026-11-22T09:30:07.250+00:00",
         state="listening",
@@ -53,7 +53,7 @@ def compare_record(id: int, text: str = "Amén.", **changes: Any) -> CompareReco
 
 
 def utterance_record(id: int, text: str = "amen", **changes: Any) -> UtteranceRecord:  # noqa: A002
-    """Return the record of an utterance that was shown as it was heard."""
+    """Return the record of an utterance that was shown as recognized."""
     made = UtteranceRecord(
         id=id,
         utc="2026-11-22T09:30:07.250+00:00",
@@ -93,7 +93,7 @@ def caption(
     start_s: float = 0.0,
     end_s: float = 1.0,
 ) -> Caption:
-    """Return a caption as the translator gives it; times are seconds of audio."""
+    """Return a caption as the translator makes it; times are seconds of audio."""
     utterance = Utterance(
         id=id,
         revision=0,

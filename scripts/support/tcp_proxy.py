@@ -1,4 +1,4 @@
-"""A TCP proxy that can cut its line: nothing passes then, and nobody is told: a dead uplink."""
+"""A TCP proxy that can act as a dead uplink: nothing passes, and neither side is notified."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Self
 
 
 class TcpProxy:
-    """Forwards a port of its own to another one, on the running event loop."""
+    """Forwards its own port to another one, on the running event loop."""
 
     def __init__(self, port: int) -> None:
-        """`port`: where it leads."""
+        """`port` is the destination."""
         self._to = port
         self._passes = asyncio.Event()
         self._passes.set()
@@ -40,7 +40,7 @@ class TcpProxy:
         self._passes.clear()
 
     def mend(self) -> None:
-        """Let everything pass again, with what has waited."""
+        """Let everything pass again, also the data that has waited."""
         self._passes.set()
 
     async def _join(self, near: asyncio.StreamReader, answer: asyncio.StreamWriter) -> None:

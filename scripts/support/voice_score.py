@@ -1,4 +1,4 @@
-"""Measure how much of read human speech was recognized: words, sentences, full stops."""
+"""Measure the recognition of read human speech: words, sentences, full stops."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _BETWEEN = re.compile(r"(?<=[.!?])\s+")
 
 @dataclass(frozen=True, slots=True)
 class VoicesScore:
-    """The recognition of human speech. `lost`: sentences of which under half was recognized.
+    """The recognition of human speech. `lost`: sentences with under half of the words recognized.
 
-    `stops` counts the sentences whose last word came with a full stop, of `sentences` that end
-    with one; `wer` is 0..1 and above.
+    `stops` counts the sentences whose last word was recognized with a full stop, of `sentences`
+    that end with one; `wer` is 0..1 and above.
     """
 
     wer: float
@@ -38,10 +38,10 @@ class _Sentence:
 
 
 def partners(said: Sequence[str], heard: Sequence[str], *, alike: bool = False) -> dict[int, int]:
-    """Return the place among `heard` of each word of `said` that has a partner there.
+    """Return the index in `heard` of each word of `said` that is aligned to a word there.
 
-    Words as `text.words` makes them, at least one each. With `alike` a word that was recognized
-    as another one has no partner.
+    Words are as `text.words` makes them, at least one each. With `alike` a word that was
+    recognized as another word has no partner.
     """
     kinds = {"equal"} if alike else {"equal", "substitute"}
     found: dict[int, int] = {}
@@ -53,11 +53,11 @@ def partners(said: Sequence[str], heard: Sequence[str], *, alike: bool = False) 
 
 
 def score_text(texts: Sequence[str], heard: str) -> VoicesScore:
-    """Compare what was recognized with what was said, `texts` holding at least one word."""
+    """Compare the recognized text with the reference; `texts` have at least one word."""
     sentences = [sentence for text in texts for sentence in _sentences(text)]
     spoken = [word for sentence in sentences for word in sentence.words]
     recognized = list(_with_stops(heard))
-    # A word that was misheard still has its place, and its full stop counts.
+    # A misrecognized word still has its position, and its full stop counts.
     partner = partners(spoken, [word for word, _ in recognized])
     errors, count = word_errors(" ".join(spoken), heard)
     lost, stops, start = [], 0, 0
@@ -67,7 +67,7 @@ def score_text(texts: Sequence[str], heard: str) -> VoicesScore:
         right = sum(
             place in partner and recognized[partner[place]][0] == spoken[place] for place in places
         )
-        # Half: with fewer words right, a reader does not get the sentence's meaning.
+        # With fewer than half of the words right, a reader does not understand the sentence.
         if right < len(places) / 2:
             lost.append(sentence.text)
         last = partner.get(places.stop - 1)

@@ -1,4 +1,4 @@
-"""A web server that keeps what it is sent, and answers as it is told."""
+"""A web server that records the requests it gets, with answers that the test sets."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from urllib.parse import parse_qs, urlsplit
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """A request that came."""
+    """A received request."""
 
     method: str
     path: str
@@ -19,17 +19,17 @@ class Sent:
 
 
 class WebRecorder:
-    """A context manager; `status` is what it answers with from now on."""
+    """A context manager; `status` is the status of its answers from now on."""
 
     def __init__(self) -> None:
         self.sent: list[Sent] = []
         self.status = 200
         self.fails_once = False
-        """It does what it is asked to, once, and answers that it could not."""
+        """Whether it performs the next request and still answers with a failure."""
         self._may_answer = threading.Event()
         self._may_answer.set()
         self.hanging = 0
-        """Requests that have come since `hold`; 0 while all are answered."""
+        """The number of requests since `hold`; 0 while all are answered."""
         recorder = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -54,22 +54,22 @@ class WebRecorder:
         self._server.daemon_threads = False
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,))
 
-    def reply(self, request: Sent) -> bytes:  # noqa: ARG002 - for programs that answer something
-        """Return what is answered to a request."""
+    def reply(self, request: Sent) -> bytes:  # noqa: ARG002 - for subclasses
+        """Return the answer to a request."""
         return b""
 
     def hold(self) -> None:
-        """Answer nothing any more: what comes hangs, until `go_on`."""
+        """Answer nothing: requests hang until `go_on`."""
         self._may_answer.clear()
 
     def go_on(self) -> None:
-        """Answer what hangs, and what comes."""
+        """Answer the hanging requests and all further ones."""
         self.hanging = 0
         self._may_answer.set()
 
     @property
     def titles(self) -> list[str]:
-        """The texts that a vMix title was given."""
+        """The texts that a vMix title received."""
         queries = (
             parse_qs(urlsplit(each.path).query, keep_blank_values=True) for each in self.sent
         )

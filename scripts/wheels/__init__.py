@@ -1,1 +1,1 @@
-"""Builds the packages that the index has as source only."""
+"""Build the packages that the package index has as source only."""

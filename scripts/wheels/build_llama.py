@@ -28,10 +28,10 @@ PIN: Final = re.compile(r"^llama-cpp-python==([\d.]+)(.*\\\n)*.*\n", re.MULTILIN
 MACHINES: Final = ("x86_64", "aarch64")
 GLIBC: Final = (2, 28)
 MTIME: Final = (2026, 1, 1, 0, 0, 0)
-# Of llama.cpp's variants those that much is won by; a CPU in between takes the next older one. x64
-# is every PC, sse42 those from 2008, haswell (AVX2) from 2013, alderlake (VNNI) an N100 and kin,
-# icelake AVX-512. None has AMX, whose kernels crash when some compilers have made them
-# (scripts/llama_build.sh). On ARM: Pi 4, Pi 5, servers.
+# The variants of llama.cpp that gain much speed; a CPU in between takes the next older one. x64
+# runs on every PC, sse42 on PCs from 2008, haswell (AVX2) from 2013, alderlake (VNNI) on an N100
+# and similar CPUs, icelake with AVX-512. None uses AMX: some compilers make AMX kernels that crash
+# (scripts/llama_build.sh). The ARM variants are for the Pi 4, the Pi 5 and servers.
 VARIANTS: Final = ("x64", "sse42", "haswell", "alderlake", "icelake")
 VARIANTS_ARM: Final = ("armv8.0_1", "armv8.2_2", "armv8.6_1")
 LIBRARIES: Final = ("libllama.so", "libggml.so", "libggml-base.so", "libggml-cpu-*.so")
@@ -40,7 +40,7 @@ SETTINGS: Final = {
     "CMAKE_BUILD_TYPE": "Release",
     "CMAKE_BUILD_WITH_INSTALL_RPATH": "ON",
     "CMAKE_INSTALL_RPATH": "$ORIGIN",
-    # A wheel has no links: libggml.so.0 would be a copy, with a list of kernels of its own.
+    # A wheel has no symbolic links: libggml.so.0 would be a copy with its own list of kernels.
     "CMAKE_PLATFORM_NO_VERSIONED_SONAME": "ON",
     "CMAKE_SHARED_LINKER_FLAGS": "-s",
     "CMAKE_MODULE_LINKER_FLAGS": "-s",
@@ -52,7 +52,7 @@ SETTINGS: Final = {
     "LLAMA_BUILD_COMMON": "OFF",
     "LLAMA_OPENSSL": "OFF",
 }
-# Zig has names of its own for what is behind -march: armv8.2-a+fp16 is generic+v8_2a+fullfp16.
+# Zig has its own names for the values of -march: armv8.2-a+fp16 is generic+v8_2a+fullfp16.
 WRAPPER: Final = """#!/bin/sh
 for argument; do
   shift
@@ -68,7 +68,7 @@ exec @ZIG@ @TOOL@ "$@"
 
 
 def main() -> None:
-    """Build wheels, or compare them with those that are there. Exits with 1 where they differ."""
+    """Build wheels, or compare them with the existing ones. Exits with 1 if they differ."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("machines", nargs="*", default=MACHINES, metavar="MACHINE")
     parser.add_argument("--check", action="store_true", help="compare with `wheels/`, byte by byte")
@@ -93,7 +93,7 @@ def main() -> None:
 
 
 def unpack(work: Path) -> Path:
-    """Fetch the source that requirements.lock pins, check its hash; return its folder."""
+    """Fetch the source that requirements.lock pins and check its hash; return its folder."""
     (work / "requirement.txt").write_text(pinned()[0], encoding="utf-8")
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--require-hashes"]
     command += ["--no-build-isolation", "--no-binary", "llama-cpp-python", "--dest", str(work)]
@@ -107,7 +107,7 @@ def unpack(work: Path) -> Path:
 
 
 def choose_variants(settings: Path) -> None:
-    """Take those variants out of llama.cpp's list that are not wanted here."""
+    """Remove the unwanted variants from llama.cpp's list."""
     wanted = "|".join(map(re.escape, (*VARIANTS, *VARIANTS_ARM)))
     other = re.compile(rf"^ *ggml_add_cpu_backend_variant\((?!({wanted})[ )]).*\n", re.MULTILINE)
     settings.write_text(other.sub("", settings.read_text("utf-8")), encoding="utf-8")
@@ -137,7 +137,7 @@ def build(source: Path, work: Path, machine: str) -> Path:
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
         "ZIG_GLOBAL_CACHE_DIR": str(work / "zig"),
         "ZIG_LOCAL_CACHE_DIR": str(work / "zig"),
-        # The commit of whatever repository is around it would be written into the library.
+        # Otherwise the commit of a surrounding repository is written into the library.
         "GIT_DIR": str(work / "none"),
     }
     for flag in ("CFLAGS", "CXXFLAGS", "LDFLAGS", "CMAKE_ARGS"):
@@ -151,7 +151,7 @@ def build(source: Path, work: Path, machine: str) -> Path:
 
 
 def pack(source: Path, built: Path, work: Path, machine: str) -> Path:
-    """Write the wheel: files sorted, with one time, so that it depends on its content alone."""
+    """Write the wheel with sorted files and one timestamp, so that only its content matters."""
     libraries = [file for name in LIBRARIES for file in built.glob(name)]
     files = {f"llama_cpp/lib/{file.name}": file.read_bytes() for file in libraries}
     for file in (source / "llama_cpp").rglob("*"):
@@ -188,7 +188,7 @@ def write_wheel(wheel: Path, files: dict[str, bytes]) -> None:
 
 
 def licences(source: Path) -> dict[str, bytes]:
-    """Return the licences of all that is inside a wheel, by name."""
+    """Return the licences of all parts of a wheel, by name."""
     llama = source / "vendor/llama.cpp"
     sgemm = (llama / "ggml/src/ggml-cpu/llamafile/sgemm.cpp").read_text(encoding="utf-8")
     return {
@@ -196,7 +196,7 @@ def licences(source: Path) -> dict[str, bytes]:
         "llama.cpp.txt": (llama / "LICENSE").read_bytes(),
         "llama.cpp-authors.txt": (llama / "AUTHORS").read_bytes(),
         "llamafile-sgemm.txt": sgemm.partition("\n\n")[0].encode(),
-        # Linked in by the compiler, from its own package.
+        # The compiler links in code from its own package.
         "zig.txt": (zig() / "LICENSE").read_bytes(),
         **{
             f"llvm-{part}.txt": (zig() / "lib" / part / "LICENSE.TXT").read_bytes()
@@ -206,7 +206,7 @@ def licences(source: Path) -> dict[str, bytes]:
 
 
 def difference(kept: Path, made: Path) -> str:
-    """Say how a wheel that was made differs from the one that is kept; "" if it does not."""
+    """Return how a new wheel differs from the kept one, or "" if they are equal."""
     if not kept.exists():
         return f"{kept.name} is not in wheels/"
     if kept.read_bytes() == made.read_bytes():
@@ -220,9 +220,9 @@ def difference(kept: Path, made: Path) -> str:
 
 
 def pin(folder: Path) -> None:
-    """List the wheels with their hashes, and put those into all locks beside the source's.
+    """List the wheels with their hashes, and put the hashes into all locks beside the source's.
 
-    pip needs the list: to it a file without a hash is second to the source.
+    pip needs the list: it prefers the source to a file without a hash.
     """
     found = pinned()
     wheels = sorted(folder.glob(f"llama_cpp_python-{found[1]}-*.whl"))

@@ -20,17 +20,17 @@ from typing import Final
 from scripts.wheels.build_llama import ROOT, write_wheel
 
 PLACE: Final = "pipeline/bundle/packages/"
-"""Where a wheel has the packages that it carries; `pipeline/__init__.py` finds them."""
+"""Path in a wheel of the packages that it carries; `pipeline/__init__.py` finds them."""
 LLAMA: Final = "llama-cpp-python"
 _LOCKED: Final = re.compile(r"^([\w.-]+==\S+(?: ; [^\\\n]*)?)", re.MULTILINE)
 _NEEDED: Final = re.compile(r"^Requires-Dist: (?!.*extra ==).*\n", re.MULTILINE)
-# What Zig has linked into llama.cpp's libraries.
+# License of the code that Zig links into llama.cpp's libraries.
 _LICENCE: Final = re.compile(r"^(License-Expression: .*)$", re.MULTILINE)
 _LINKED: Final = r"\1 AND Apache-2.0 WITH LLVM-exception"
 
 
 def main() -> None:
-    """Build the wheels and name them with their sizes."""
+    """Build the wheels and print their names and sizes."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--out", type=Path, default=ROOT / "dist", metavar="DIR")
     words = "only those that have one of these in their name, such as x86_64, aarch64, any"
@@ -64,7 +64,7 @@ def read(wheel: Path) -> dict[str, bytes]:
 def composed(
     own: Mapping[str, bytes], lock: str, tag: str, carried: Mapping[str, bytes]
 ) -> dict[str, bytes]:
-    """Return the files of a wheel that needs what is locked, without what it carries."""
+    """Return the files of a wheel that requires the locked versions, except those it carries."""
     (info,) = {name.partition("/")[0] for name in own if ".dist-info/" in name}
     head, gap, description = own[f"{info}/METADATA"].decode().partition("\n\n")
     head = _NEEDED.sub("", f"{head}\n").rstrip()

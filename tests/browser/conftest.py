@@ -1,4 +1,4 @@
-"""One browser for a test file, and pages that fail a test on what their consoles complain of."""
+"""One browser for each test file, and pages that fail a test on console errors."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from scripts.support.browser import CHROMIUM, chromium
 from scripts.support.display_server import DisplayServer
 from tests.support.needs import needs_file
 
-# What Chromium says by itself when a server it had a socket to is gone.
+# Chromium's own message when the server of an open socket is gone.
 LOST_SOCKET = re.compile(r"WebSocket connection to '.*' failed")
 WATCH_POLICY = """
 document.addEventListener("securitypolicyviolation", (event) =>
@@ -38,8 +38,8 @@ expect.set_options(timeout=60_000)
 
 
 def until(page: Page, expression: str) -> None:
-    """Wait until JavaScript says so. The pages' policy forbids playwright's own way, an eval."""
-    for _ in range(1200):  # a minute: a busy machine is no mistake
+    """Wait until a JavaScript expression is true. The pages' policy forbids playwright's eval."""
+    for _ in range(1200):  # a minute: a busy machine is no error
         if page.evaluate(expression):
             return
         page.wait_for_timeout(50)
@@ -47,7 +47,7 @@ def until(page: Page, expression: str) -> None:
 
 
 def place_of(locator: Locator) -> FloatRect:
-    """Return where an element is on its page, in CSS pixels."""
+    """Return an element's box on its page, in CSS pixels."""
     found = locator.bounding_box()
     assert found is not None
     return found
@@ -56,17 +56,17 @@ def place_of(locator: Locator) -> FloatRect:
 def note_complaints(
     page: Page, complaints: list[str], answers: frozenset[int] = frozenset()
 ) -> None:
-    """Add what a page complains of, but for refusals with a status of `answers`."""
+    """Collect a page's console errors, except for responses with a status in `answers`."""
 
     def hear(message: ConsoleMessage) -> None:
-        # Chromium complains by itself of what a server refuses.
+        # Chromium itself logs each refused request as an error.
         is_answer = any(f"status of {status} " in message.text for status in answers)
         is_complaint = message.type in ("error", "warning") and not is_answer
         if is_complaint and not LOST_SOCKET.search(message.text):
             complaints.append(message.text)
 
     def fail(request: Request) -> None:
-        if request.failure != "net::ERR_ABORTED":  # the test left before the page's icon came
+        if request.failure != "net::ERR_ABORTED":  # the test left before the icon arrived
             complaints.append(f"{request.failure}: {request.url}")
 
     page.on("pageerror", lambda error: complaints.append(f"exception: {error}"))
@@ -74,10 +74,10 @@ def note_complaints(
     page.on("requestfailed", fail)
 
 
-# Of a module, not of the session: while playwright runs, this thread cannot use asyncio.run().
+# Module scope, not session: while playwright runs, this thread cannot use asyncio.run().
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """Share one chromium: its start takes a second."""
+    """Share one Chromium: its start takes a second."""
     needs_file(CHROMIUM)
     with chromium() as running:
         yield running
@@ -85,15 +85,15 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def hall() -> Iterator[DisplayServer]:
-    """Serve pages and socket."""
+    """Serve the pages and the socket."""
     with DisplayServer() as running:
         yield running
 
 
 class KeptPages:
-    """Opens pages in contexts that earlier tests of a file are done with: new ones cost a process.
+    """Opens pages in contexts that earlier tests have released: a new context costs a process.
 
-    Halls are served each time at another port, so that no page finds what another kept.
+    Each hall has another port, so that no page finds what another page stored.
     """
 
     def __init__(self, browser: Browser) -> None:
@@ -105,8 +105,8 @@ class KeptPages:
     def visits(self, hall: DisplayServer) -> Iterator[Visit]:
         """Open pages of a hall: `visit("/projector", viewport=...)`.
 
-        A script, `answers` as of `note_complaints`, or `fresh` asks for a context of its own. So
-        must who gives a page a route or another clock.
+        A script, `answers` (as for `note_complaints`) or `fresh` gives the page its own context.
+        A test that sets a route or another clock must ask for one.
         """
         taken: list[tuple[str, Page]] = []
         own: list[BrowserContext] = []
@@ -133,7 +133,7 @@ class KeptPages:
                 taken.append((key, page))
             page.goto(hall.url + path)
             if path == "/":
-                until(page, FURNISHED)  # a hall that closes now breaks off no fetch
+                until(page, FURNISHED)  # a hall that closes now aborts no fetch
             return page
 
         yield visit
@@ -143,7 +143,7 @@ class KeptPages:
             if _left(page):
                 self._free.setdefault(key, []).append(page)
         complaints = self._complaints.copy()
-        self._complaints.clear()  # the pages that are kept go on adding to this list
+        self._complaints.clear()  # the kept pages still add to this list
         assert complaints == []
 
     def _new(self, script: str, answers: frozenset[int], **options: Any) -> Page:
@@ -156,8 +156,8 @@ class KeptPages:
 
 
 def _left(page: Page) -> bool:
-    """Leave a page as it was when it was new; say whether another test can have it."""
-    if page.is_closed() or not page.url.startswith("http"):  # elsewhere nothing can be forgotten
+    """Reset a page to its new state; return whether another test can use it."""
+    if page.is_closed() or not page.url.startswith("http"):  # only http has storage to clear
         page.context.close()
         return False
     for other in page.context.pages:
@@ -177,14 +177,14 @@ def kept_pages(browser: Browser) -> KeptPages:
 
 @pytest.fixture
 def visit(kept_pages: KeptPages, hall: DisplayServer) -> Iterator[Visit]:
-    """Open pages of the hall; what their consoles complain of fails the test."""
+    """Open pages of the hall; console errors fail the test."""
     with kept_pages.visits(hall) as visit:
         yield visit
 
 
 @pytest.fixture(scope="module")
 def page(browser: Browser) -> Iterator[Page]:
-    """Share one page among tests that run the displays' modules and look at no document."""
+    """Share one page among tests that run the displays' modules and use no document."""
     complaints: list[str] = []
     with DisplayServer() as hall:
         opened = browser.new_page(locale="en-GB")

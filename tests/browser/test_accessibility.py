@@ -13,7 +13,7 @@ pytestmark = pytest.mark.browser
 
 
 def talk(hall: DisplayServer) -> None:
-    """Leave a history, a caption in Arabic and one that grows."""
+    """Show a history, a caption in Arabic and a growing one."""
     for number in range(1, 31):
         hall.say(number, f"Frase número {number} del sermón, ni corta ni larga.", final=True)
     hall.show(
@@ -31,7 +31,7 @@ def settings(page: Page) -> None:
 def test_all_can_be_reached_at_any_width_and_zoom(
     hall: DisplayServer, visit: Visit, width: int, zoom: int
 ) -> None:
-    """Zoom of 200 % is half the CSS pixels, twice as dense; at 320 of them it is 160."""
+    """Zoom of 200 % halves the CSS pixels and doubles the density; 320 pixels become 160."""
     talk(hall)
     hall.say(33, "Anticonstitucionalísimamente" * 3, "w" * 200, final=True)
     viewport = {"width": width // zoom, "height": 800 // zoom}
@@ -57,7 +57,7 @@ def test_all_can_be_reached_at_any_width_and_zoom(
 
 
 def test_lines_do_not_get_too_long_on_a_large_screen(hall: DisplayServer, visit: Visit) -> None:
-    """45 to 75 characters is what reads well."""
+    """Lines of 45 to 75 characters are easy to read."""
     hall.say(1, "Porque de tal manera amó Dios al mundo. " * 6, final=True)
     page = visit(viewport={"width": 3840, "height": 2160})
     text = page.locator(".caption .text")
@@ -79,7 +79,7 @@ def test_nothing_flies_for_who_wants_no_motion(hall: DisplayServer, visit: Visit
 
 
 def test_the_keyboard_reaches_everything(hall: DisplayServer, visit: Visit) -> None:
-    """Each control by Tab, in the order in which they stand; out of the settings by Escape."""
+    """Tab reaches each control in page order; Escape leaves the settings."""
     talk(hall)
     page = visit()
     expect(page.locator("#aloud")).to_be_visible()

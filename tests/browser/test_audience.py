@@ -1,4 +1,4 @@
-"""The audience page in a real browser, before the real hub."""
+"""The audience page in a real browser, with the real hub."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_a_final_replaces_its_partial_in_place(hall: DisplayServer, visit: Visit
 
 
 def test_only_text_that_differs_is_written(hall: DisplayServer, visit: Visit) -> None:
-    """What is stable does not flicker: its text node is left alone while the rest grows."""
+    """Stable text does not flicker: its text node stays untouched while the rest grows."""
     page = visit()
     hall.say(1, "El Señor es", "The Lord is", stable=8)
     page.wait_for_selector(".caption")
@@ -57,7 +57,7 @@ def test_only_text_that_differs_is_written(hall: DisplayServer, visit: Visit) ->
 def test_what_is_solid_does_not_dim_while_a_final_streams(
     hall: DisplayServer, visit: Visit
 ) -> None:
-    """The final engine is sure of its first words only; the draft behind them was no less sure."""
+    """The final engine is sure only of its first words; the draft after them was equally sure."""
     page = visit()
     hall.say(1, "El Señor es mi pastor y nada", stable=23)
     expect(page.locator(".stable")).to_have_text("El Señor es mi pastor y")
@@ -73,7 +73,7 @@ def test_what_is_solid_does_not_dim_while_a_final_streams(
 
 
 def test_a_word_alone_joins_the_next_caption(hall: DisplayServer, visit: Visit) -> None:
-    """Each is still edited and hidden for itself."""
+    """Each caption is still edited and hidden separately."""
     page = visit()
     hall.say(1, "Amén.", "Amen.", final=True)
     element = page.wait_for_selector(".caption")
@@ -148,7 +148,7 @@ def test_after_a_lost_connection_it_resumes_without_gap_or_repeat(
 def test_captions_are_acknowledged_after_they_are_painted(
     hall: DisplayServer, visit: Visit
 ) -> None:
-    """Between the change of the document and the ack lies a frame; each seq once, none of hello."""
+    """A frame lies between the document change and the ack; each seq once, none from hello."""
     hall.say(1, "Antes.", final=True)
     script = """
     window.log = [];
@@ -234,7 +234,7 @@ def test_reading_back_is_not_disturbed(hall: DisplayServer, visit: Visit) -> Non
     scroller.hover()
     page.mouse.wheel(0, -900)
     expect(page.locator("#live")).to_be_visible()
-    # The first caption wholly in view, and where it is.
+    # The first fully visible caption, and its position.
     place = """() => {
         const top = document.querySelector("#scroller").getBoundingClientRect().top;
         const seen = [...document.querySelectorAll(".caption")]
@@ -383,11 +383,11 @@ def test_the_screen_is_kept_on(visit: Visit) -> None:
     expect(page.locator("#asleep")).to_be_hidden()  # there is nothing to explain
 
 
-PLAIN_HTTP = "delete Navigator.prototype.wakeLock;"  # what browsers withhold from such a page
+PLAIN_HTTP = "delete Navigator.prototype.wakeLock;"  # browsers withhold it from such a page
 
 
 def test_without_https_a_video_keeps_the_screen_on(hall: DisplayServer, visit: Visit) -> None:
-    """It is as large as the page, since browsers ignore small ones, and nobody sees or hears it."""
+    """It is as large as the page, since browsers ignore small ones; it is invisible and silent."""
     hall.say(1, "El Señor es mi pastor.", final=True)
     page = visit(script=PLAIN_HTTP)
     until(page, "document.querySelector('video')?.currentTime > 0.2")
@@ -405,11 +405,11 @@ def test_without_https_a_video_keeps_the_screen_on(hall: DisplayServer, visit: V
     until(page, "document.querySelector('video').currentTime < 5")
     until(page, "!document.querySelector('video').paused")
     page.locator("#open").click()
-    expect(page.locator("#asleep")).to_be_visible()  # should it be no use on this phone
+    expect(page.locator("#asleep")).to_be_visible()  # in case it does not work on this phone
 
 
 def test_a_browser_of_2021_will_do(hall: DisplayServer, visit: Visit) -> None:
-    """It has no modal dialogs, no wake lock and less of arrays; languages tell their own names."""
+    """It has no modal dialogs, no wake lock and fewer array methods; languages name themselves."""
     younger = ["at", "toSpliced", "toSorted", "toReversed", "with", "findLast", "findLastIndex"]
     script = "".join(f"delete Array.prototype.{name};" for name in younger)
     script += "delete Intl.DisplayNames; delete HTMLDialogElement.prototype.showModal;"
@@ -445,7 +445,7 @@ def test_pages_have_no_inline_code() -> None:
     for file in sorted(Path("displays").glob("*.html")):
         html = file.read_text("utf-8")
         assert "style=" not in html, file
-        # Over plain http the page of the certificate has to stand alone.
+        # Over plain http the certificate page must be self-contained.
         assert ("<style" in html) == (file.name == "certificate.html"), file
         assert not re.search(r"\son\w+\s*=", html), file
         assert "://" not in html, file

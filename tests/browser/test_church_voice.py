@@ -23,7 +23,7 @@ PLAYS = "!sound.paused && sound.currentTime > 0.5"
 
 @pytest.fixture
 def hall() -> Iterator[DisplayServer]:
-    """A service in Spanish and French, of which Spanish can be heard: a tone without end."""
+    """Serve Spanish and French; only Spanish has audio, an endless tone."""
     voices, ended = VoiceStreams(("es",), 5), threading.Event()
 
     def sing() -> None:
@@ -41,7 +41,7 @@ def hall() -> Iterator[DisplayServer]:
 
 
 def listening(visit: Visit, script: str = "") -> Page:
-    """A page that plays the voice."""
+    """Open a page that plays the voice."""
     page = visit("/?lang=es", script=KEEP + script)
     button = page.locator("#aloud")
     expect(button).to_have_attribute("aria-label", "Listen: the church’s voice")
@@ -60,7 +60,7 @@ def test_it_plays_until_the_button_is_pressed_again(hall: DisplayServer, visit: 
     page.locator("#aloud").click()
     expect(page.locator("#aloud")).to_have_attribute("aria-pressed", "false")
     until(page, "sound.paused")
-    while hall._voices.heard():  # the connection is closed, and nothing more is fetched
+    while hall._voices.heard():  # the connection closes, and nothing more is fetched
         page.wait_for_timeout(50)
 
 
@@ -88,7 +88,7 @@ def test_what_has_piled_up_is_passed_over(hall: DisplayServer, visit: Visit) -> 
     page = listening(visit)
     assert page.evaluate("sound.src").startswith("blob:")
     before = page.evaluate("sound.src")
-    page.evaluate("sound.playbackRate = 0.1")  # as if the phone had no time for it
+    page.evaluate("sound.playbackRate = 0.1")  # as if the phone were too busy
     until(page, "sound.buffered.end(0) - sound.currentTime > 3.5")
     until(page, "sound.buffered.end(0) - sound.currentTime < 1.5")
     assert page.evaluate("sound.src") == before
@@ -106,7 +106,7 @@ def test_where_the_voice_is_gone_the_phones_own_is_offered(
 
 def test_who_has_paused_it_hears_nothing_after_a_break(hall: DisplayServer, visit: Visit) -> None:
     page = listening(visit)
-    page.evaluate("sound.pause()")  # as a locked screen does, or headphones that are taken off
+    page.evaluate("sound.pause()")  # as on a locked screen, or when headphones are removed
     hall.close()
     hall.open()
     expect(page.locator("#status-text")).to_have_text("Listening")

@@ -1,4 +1,4 @@
-"""The pages' connection in bad air: dead links, half a history, a server that comes and goes."""
+"""The pages' connection on bad Wi-Fi: dead links, half a history, a server that comes and goes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PAINTED = "new Promise((done) => requestAnimationFrame(() => setTimeout(() => se
 
 
 class Air:
-    """What lies between page and server: it can go silent without a word, as Wi-Fi does."""
+    """The network between page and server; it can go silent without closing, as Wi-Fi does."""
 
     def __init__(self, page: Page, *, drop: str = "") -> None:
         self.urls: list[str] = []
@@ -57,7 +57,7 @@ def listening(page: Page) -> None:
 
 @pytest.mark.slow
 def test_a_link_that_died_without_a_word_is_noticed(hall: DisplayServer, visit: Visit) -> None:
-    """The socket still looks open; the next one finds what was missed."""
+    """The socket still looks open; the next one gets the missed captions."""
     hall.say(1, "Esta es la primera frase.", final=True)
     page = visit(fresh=True)
     air = Air(page)
@@ -78,7 +78,7 @@ def test_a_link_that_died_without_a_word_is_noticed(hall: DisplayServer, visit: 
     tries = len(air.urls)
     page.clock.fast_forward(1_000)
     until_tries(page, air, tries + 1)
-    page.clock.fast_forward(26_000)  # this one did not even get an answer
+    page.clock.fast_forward(26_000)  # this connection did not even get an answer
     page.clock.fast_forward(2_000)
     until_tries(page, air, tries + 2)
     air.silent = False
@@ -98,7 +98,7 @@ def until_tries(page: Page, air: Air, count: int) -> None:
 
 
 def test_a_server_without_signs_of_life_is_not_given_up(hall: DisplayServer, visit: Visit) -> None:
-    """One of an earlier version says nothing in a silence; that is no dead link."""
+    """A server of an earlier version sends nothing during silence; that is no dead link."""
     page = visit(fresh=True)
     air = Air(page)
     page.clock.install()
@@ -129,13 +129,13 @@ def test_a_connection_lost_before_the_history_was_there_gets_it_later(
 def test_it_comes_back_at_once_when_the_network_does(hall: DisplayServer, visit: Visit) -> None:
     page = visit(fresh=True)
     page.clock.install()
-    # What the page fetches last: a hall that closes now breaks off nothing.
+    # The page's last fetch: a hall that closes after it aborts nothing.
     with page.expect_request_finished(lambda request: request.url.endswith("/wakelock.js")):
         page.reload()
     listening(page)
     hall.close()
     expect(page.locator(STATUS)).to_have_text("Reconnecting")
-    # Its clock stands, so that it does not try again by itself.
+    # The page's clock is stopped, so that it does not retry by itself.
     page.clock.pause_at(datetime.now(UTC) + timedelta(minutes=1))
     hall.open()
     page.evaluate("dispatchEvent(new Event('online'))")
@@ -145,12 +145,12 @@ def test_it_comes_back_at_once_when_the_network_does(hall: DisplayServer, visit:
 def test_a_page_that_is_not_asked_to_acknowledges_nothing(browser: Browser) -> None:
     with DisplayServer(ack_every=2) as hall:
         page = browser.new_page()
-        for number in (1, 2, 3):  # the first and the third are asked
+        for number in (1, 2, 3):  # the hub asks the first and third to acknowledge
             page.goto(hall.url)
             listening(page)
             hall.say(number, f"Frase {number}.", final=True)
             expect(page.locator("#captions")).to_contain_text(f"Frase {number}.")
-            page.evaluate(PAINTED)  # whoever acknowledges has done it now
+            page.evaluate(PAINTED)  # by now a page has sent its acknowledgements
         wait_for(lambda: hall.glass("audience") >= 2)
         page.close()
         assert hall.glass("audience") == 2

@@ -1,4 +1,4 @@
-"""The operator's console in each of its languages, before the real hub and desk."""
+"""The operator's page in each of its languages, with the real hub and desk."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ CUT_OFF = """[...document.querySelectorAll("button, .word, th, h2, label")]
     .filter((one) => one.scrollWidth > one.clientWidth + 1
         || (one.matches(".word") && one.scrollHeight > one.clientHeight + 4))
     .map((one) => one.textContent.trim())"""
-"""What is wider than its place, or a button's words that need more lines than it has."""
+"""Elements wider than their place, and buttons whose words need more lines than they have."""
 
 
 def said(lang: str, key: str, **values: str) -> str:
-    """Return a text as a page shows it, with its values."""
+    """Return a text as the page shows it, with its values."""
     isolated = {name: f"\u2068{value}\u2069" for name, value in values.items()}
     return texts(lang)[key].format(**(isolated if lang == "ar" else values))
 
@@ -62,7 +62,7 @@ def test_the_desk_speaks_the_browser_s_language_and_has_room_for_it(
     row(page, 1).click()
     expect(row(page, 1).locator(".number")).to_have_text(said(lang, "number", id="1"))
     setup(page).locator("#details").check()
-    expect(page.locator("#machine dd").first).to_be_visible()  # they come by themselves
+    expect(page.locator("#machine dd").first).to_be_visible()  # they appear automatically
     widths = "[...document.querySelectorAll('#machine dd')].map((one) => one.clientWidth)"
     assert min(page.evaluate(widths)) > 100, "figures have nearly half of the panel"
     page.locator("#tab-now").click()
@@ -75,15 +75,15 @@ def test_the_desk_speaks_the_browser_s_language_and_has_room_for_it(
     page.locator("#pause").click()
     expect(page.locator("#state")).to_have_text(texts(lang)["state_paused"])
     if lang != "en":
-        told = texts(lang)["reason_paused"]
-        expect(page.locator("#reason")).to_have_text(f"{told} {texts(lang)['help_paused']}")
+        reason = texts(lang)["reason_paused"]
+        expect(page.locator("#reason")).to_have_text(f"{reason} {texts(lang)['help_paused']}")
 
 
 def test_a_language_that_is_chosen_is_kept_on_the_device(visit: Visit) -> None:
     page = opened(visit, locale="ko-KR")
     setup(page).locator("#language").select_option("de")
     expect(page.locator("#pause .word")).to_have_text(texts("de")["pause"])
-    expect(page.locator("#pause")).to_be_enabled()  # the tab is let in still
+    expect(page.locator("#pause")).to_be_enabled()  # the tab is still logged in
     expect(page.locator("#language")).to_have_value("de")
     other = page.context.new_page()
     other.goto(page.url)

@@ -1,4 +1,4 @@
-"""The pages before the golden service: the same messages that the Python side is held to."""
+"""The pages with the golden service: the same messages that the Python side must send."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.browser
 
 
 def replay(page: Page) -> list[dict[str, Any]]:
-    """Give the page every message of the service; return what it answers."""
+    """Give the page every message of the service; return its answers."""
     answers: list[dict[str, Any]] = []
 
     def serve(socket: WebSocketRoute) -> None:

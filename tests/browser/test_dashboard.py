@@ -29,7 +29,7 @@ WIDTHS = {"phone": 390, "desk": 1280}
 
 @pytest.fixture(scope="module")
 def page_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The page of half a year: reviews, a focus, comparisons of models, names as long as any."""
+    """Write the page of half a year: reviews, a focus, model comparisons, the longest names."""
     place = tmp_path_factory.mktemp("services")
     folders = [
         hold(place, [GOOD, UNSURE, WRONG], started=STARTED + timedelta(days=7 * week))

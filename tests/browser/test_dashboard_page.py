@@ -1,4 +1,4 @@
-"""The page of all services as the desk opens it: with a token, with its own style, for axe."""
+"""The page of all services as operators open it: with a token, its own style, checked by axe."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The demo sermon through the real program, onto the pages of a real browser."""
+"""The demo sermon through the real program to the pages of a real browser."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ def opened(browser: Browser, url: str) -> Page:
 
 
 def said(page: Page) -> str:
-    """Return all that was on the page so far, each caption in its last version."""
+    """Return all captions that the page has shown so far, each in its last version."""
     texts: list[list[str]] = page.evaluate("Object.values(window.said)")
     return " ".join(versions[-1] for versions in texts)
 
 
 def wait_until_said(page: Page, text: str) -> None:
-    """Wait longer than other tests do: the wall lets people read."""
+    """Wait longer than other tests do: the projector page gives people time to read."""
     for _ in range(600):
         if text in said(page):
             return
@@ -52,12 +52,12 @@ def wait_until_said(page: Page, text: str) -> None:
 
 
 def test_every_sentence_of_the_demo_gets_onto_every_page(browser: Browser, tmp_path: Path) -> None:
-    """The audience page ends with the journal's captions; the wall has shown each of them."""
+    """The audience page ends with the journal's captions; the projector page has shown each one."""
     with started("demo", "--starter", "--fast", "--loop", cwd=tmp_path) as program:
         phone = opened(browser, program.address)
         wall = opened(browser, program.address + "/projector")
         blocks = opened(browser, program.address + "/projector?mode=blocks")
-        # A busy machine takes several captions to open a browser; the wall shows what is new.
+        # A busy machine opens the browser several captions late; the projector shows new ones only.
         first = len(finals(program)) + 1
         program.until(lambda: len(finals(program)) >= first + SENTENCES, 240, "captions")
         shown = dict(list(finals(program).items())[first : first + SENTENCES])

@@ -1,4 +1,4 @@
-"""The demo's page: wall, phone and desk side by side, on a screen of any size."""
+"""The demo page: projector, phone and operator's page side by side, on a screen of any size."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_three_pages_in_one_show_a_caption_each_in_its_language(browser: Browser
         expect(wall.locator("#captions")).to_contain_text("Dios es fiel.")
         expect(phone.locator("#captions")).to_contain_text("Dieu est fidèle.")
         expect(page.locator("#phone-caption")).to_have_text("A phone: French")
-        # The token of the address has let the desk in, and stands there no longer.
+        # The token in the address has logged the operator in, and is no longer shown.
         expect(desk.locator("#login")).to_be_hidden()
         expect(desk.get_by_text("Pause", exact=True)).to_be_visible()
         assert "token" not in page.url

@@ -1,4 +1,4 @@
-"""A reader is asked once which language to read, where the browser does not say it."""
+"""The page asks once for the reader's language if the browser does not give it."""
 
 from __future__ import annotations
 

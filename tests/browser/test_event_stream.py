@@ -1,4 +1,4 @@
-"""`/events` as a browser reads it: EventSource, which comes back by itself."""
+"""`/events` as a browser reads it: EventSource, which reconnects by itself."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def hall() -> Iterator[DisplayServer]:
 
 @pytest.fixture
 def page(browser: Browser, hall: DisplayServer) -> Iterator[Page]:
-    """Open a page that has no socket of its own. Its console may tell of a server that is gone."""
+    """Open a page without its own socket. Its console may report a lost server."""
     context = browser.new_context()
     opened = context.new_page()
     opened.goto(f"{hall.url}/healthz")
@@ -61,8 +61,8 @@ def test_an_event_source_goes_on_where_it_was(hall: DisplayServer, page: Page) -
     until(page, "heard.at(-1).id === 2")
     page.evaluate("heard.length = 0")
     hall.close()
-    hall.say(3, "tres", final=True)  # nobody hears it
-    hall.open()  # the same session: the browser comes back with the id of the last event
+    hall.say(3, "tres", final=True)  # no client is connected
+    hall.open()  # same session: the browser reconnects with the last event's id
     until(page, "heard.length > 0")
     assert page.evaluate("[heard[0].type, heard[0].resumed]") == ["hello", True]
     assert page.evaluate("heard[0].captions.map(({ id }) => id)") == [3]

@@ -1,4 +1,4 @@
-"""Every page in every state: what axe-core has against it, on a narrow phone, with large text."""
+"""Every page in every state: axe-core's findings on a narrow phone, with large text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 NARROW: dict[str, Any] = {"viewport": {"width": 320, "height": 640}, "reduced_motion": "reduce"}
 WIDE_ANYWAY = {"demo", "video mixer"}
-"""Three pages side by side, and a picture for a mixer: nobody reads them on a phone."""
+"""Three pages side by side, and an image for a mixer: nobody reads them on a phone."""
 COLOURS = "axe.run(document, { runOnly: ['color-contrast'], resultTypes: ['violations'] })"
 IS_DARK = "matchMedia('(prefers-color-scheme: dark)').matches"
 STILL = "Promise.allSettled(document.getAnimations().map((each) => each.finished))"
@@ -38,7 +38,7 @@ STICKS_OUT = """() => {
 
 
 def findings(page: Page) -> list[str]:
-    """Of axe-core in the page's own scheme; in the other one, of its colours."""
+    """Return axe-core's findings in the page's own scheme; in the other one, for colours only."""
     page.evaluate(STILL)
     found = Axe().run(page).response["violations"]
     page.emulate_media(color_scheme="light" if page.evaluate(IS_DARK) else "dark")
@@ -48,7 +48,7 @@ def findings(page: Page) -> list[str]:
 
 
 def test_no_page_has_a_barrier_in_any_state(browser: Browser) -> None:
-    """In light and dark, 320 px wide; nothing sticks out there, nor with text twice as large."""
+    """In light and dark, 320 px wide: nothing overflows, even with text twice as large."""
     barriers: dict[str, list[str]] = {}
     seen = 0
     for state in page_states():

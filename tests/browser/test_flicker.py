@@ -1,6 +1,6 @@
-"""How much moves that has not changed, measured on the captions of the demo sermon.
+"""How much unchanged text moves, measured on the captions of the demo sermon.
 
-`demo.jsonl` holds the caption messages of `stark-translate demo` as a display got them.
+`demo.jsonl` has the caption messages of `stark-translate demo` as a display got them.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ HELLO = {
     "resumed": False,
     "captions": [],
 }
-# Of each caption: its text, how much of it is solid, and where in it each word stands.
+# Each caption's text, the length of its solid part, and each word's position in it.
 LOOK = """() => Object.fromEntries(
   [...document.querySelectorAll("#captions .caption")].map((item) => {
     const home = item.getBoundingClientRect();
@@ -58,7 +58,7 @@ LOOK = """() => Object.fromEntries(
 
 
 def agreement(was: str, now: str) -> int:
-    """Count the characters that two texts begin with alike."""
+    """Return the length of the common prefix of two texts."""
     return next(
         (i for i, (a, b) in enumerate(zip(was, now, strict=False)) if a != b),
         min(len(was), len(now)),
@@ -66,19 +66,19 @@ def agreement(was: str, now: str) -> int:
 
 
 class Flicker:
-    """Adds up what a reader's eye has to put up with."""
+    """Sums up the changes that disturb a reader."""
 
     def __init__(self) -> None:
         self.changed = 0
-        """Characters that were on the screen and are now others."""
+        """Characters on the screen that were replaced by others."""
         self.moved = 0
-        """Words that stand elsewhere in their caption though nothing up to them has changed."""
+        """Words that moved in their caption although no text before them has changed."""
         self.dimmed = 0
-        """Characters of words that were solid, have not changed, and are not solid any more."""
+        """Characters of unchanged words that were solid and are not solid any more."""
         self.added = 0
 
     def compare(self, before: dict[str, Any], after: dict[str, Any]) -> None:
-        """Count from one state of the screen to the next."""
+        """Count the changes from one state of the screen to the next."""
         for name, now in after.items():
             was = before.get(name, {"text": "", "solid": 0, "words": []})
             same = agreement(was["text"], now["text"])
@@ -95,7 +95,7 @@ class Flicker:
 
 
 def replay(page: Page) -> Flicker:
-    """Give the page the demo, one message at a time, and look after each."""
+    """Give the page the demo one message at a time, and check it after each."""
     routes: list[WebSocketRoute] = []
 
     def serve(route: WebSocketRoute) -> None:
@@ -122,7 +122,7 @@ def text_of(message: dict[str, Any]) -> str:
 
 
 def least_changes() -> int:
-    """Count the characters that the messages themselves take back."""
+    """Count the characters that the messages themselves revise."""
     texts: dict[int, str] = {}
     changed = 0
     for message in MESSAGES:
@@ -143,7 +143,7 @@ def test_only_what_changed_moves_on_the_audience_page(visit: Visit) -> None:
     )
     assert flicker.dimmed == 0
     assert flicker.changed == least_changes()
-    # A final's last two words may go to the next line together.
+    # A final's last two words may move to the next line together.
     finals = sum(message["final"] for message in MESSAGES)
     assert flicker.moved <= finals / 4
 

@@ -1,4 +1,4 @@
-"""Live subtitles of the real program in a player that churches' streams use: hls.js in Chromium."""
+"""Live subtitles of the real program in hls.js, a player of churches' streams, in Chromium."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ FOUND = """{
 
 
 def listed(playlist: str) -> dict[str, float]:
-    """Return when each cue of a playlist's segments begins, in UTC."""
+    """Return the start time (UTC) of each cue in a playlist's segments."""
     found: dict[str, float] = {}
     folder = playlist.rpartition("/")[0]
     with urllib.request.urlopen(playlist, timeout=60) as answer:

@@ -1,4 +1,4 @@
-"""The pages over https: their socket is secure as well, and their policy lets them have it."""
+"""The pages over https: their socket is also secure, and their policy permits it."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def test_captions_come_over_https(hall: DisplayServer, visit: Visit, path: str, 
 def test_the_page_for_the_wall_shows_the_secure_address(hall: DisplayServer, visit: Visit) -> None:
     page = visit("/join", ignore_https_errors=True)
     expect(page.get_by_text(hall.url.removeprefix("https://")).first).to_be_visible()
-    told = page.evaluate("fetch('/address').then((answer) => answer.json())")
-    assert told == {"address": f"{hall.url}/", "langs": ["es", "en"], "past": False}
+    answer = page.evaluate("fetch('/address').then((answer) => answer.json())")
+    assert answer == {"address": f"{hall.url}/", "langs": ["es", "en"], "past": False}
 
 
 def test_http_at_this_port_explains_the_warning_and_leads_on(

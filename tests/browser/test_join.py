@@ -1,4 +1,4 @@
-"""The page that invites phones: on a screen and on paper."""
+"""The page that invites phones, on a screen and on paper."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How soon the audience page shows a caption, and how much it fetches for that."""
+"""How soon the audience page shows a caption, and how much it fetches."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ FETCHED = """[...performance.getEntriesByType("navigation"),
 
 
 def preach(hall: DisplayServer) -> None:
-    """Say as much as a display gets that comes late."""
+    """Say as many captions as a late display gets."""
     sentences = json.loads(Path("demo/sermon.json").read_text("utf-8"))["sentences"]
     for number in range(1, HISTORY + 1):
         sentence = sentences[number % len(sentences)]
@@ -62,7 +62,7 @@ def first_caption_ms(page: Page) -> float:
 def test_a_slow_phone_shows_a_caption_within_a_second(hall: DisplayServer, visit: Visit) -> None:
     """4x slower processor, 1.6 Mbit/s, 150 ms round trip, 200 captions said, nothing cached.
 
-    The limit is lax, as tests run beside others; the script that takes figures prints the time.
+    The limit is lax because other tests run in parallel; the benchmark script prints the time.
     """
     preach(hall)
     page = visit(script=STOPWATCH)
@@ -91,21 +91,21 @@ def test_the_newest_captions_come_first_and_the_rest_after(
 
 
 def test_the_page_is_light(hall: DisplayServer, visit: Visit) -> None:
-    """Under 134 KB in all, before compression, and 60 on the way, with its type."""
-    # Chromium's shell grants no wake lock: it would fetch the video that does instead.
+    """Under 134 KB in all before compression, and under 60 KB on the network, font included."""
+    # Chromium's shell grants no wake lock: it would fetch the video that replaces it.
     page = visit(script="WakeLock.prototype.request = () => Promise.resolve({});")
     page.locator("#open").click()
     expect(page.locator("#settings")).to_be_visible()
     until(page, "performance.getEntriesByType('resource').some((e) => /wakelock/.test(e.name))")
     fetched = {path: (size, sent) for path, size, sent in page.evaluate(FETCHED)}
     assert 10_000 < sum(size for size, _ in fetched.values()) < 134_000
-    # 12 KB of them are the type, 5 KB the words of eight languages, 4 KB the voices.
+    # 12 KB of them are the font, 5 KB the texts of eight languages, 4 KB the voices.
     assert sum(sent for _, sent in fetched.values()) < 60_000
     assert {path for path in fetched if "/fonts/" in path} == {"/fonts/atkinson-latin-400.woff2"}
 
 
 def test_the_first_caption_needs_one_round_of_files(hall: DisplayServer, visit: Visit) -> None:
-    """A browser fetches six at a time: page, styles and scripts are fewer; the rest comes later."""
+    """A browser fetches six files at a time: page, styles and scripts are fewer; others follow."""
     hall.say(1, "El Señor es mi pastor.", final=True)
     page = visit(fresh=True)
     expect(page.locator(".caption")).to_have_count(1)

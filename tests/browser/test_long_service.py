@@ -1,4 +1,4 @@
-"""A service of hours through the audience page, as fast as it takes its captions."""
+"""A service of hours on the audience page, as fast as it accepts captions."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from tests.browser.conftest import Visit, until
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 KEPT = 500
-AT_ONCE = 40  # fewer than make the server give the page up
-UTTERANCES = KEPT + AT_ONCE + 300  # a leak of a node a caption would be seen: an hour and a half
+AT_ONCE = 40  # with more, the server would drop the page
+UTTERANCES = KEPT + AT_ONCE + 300  # 1.5 hours: a leak of one node per caption would be seen
 
 
 def measure(page: Page) -> dict[str, float]:
-    """Return the page's heap in bytes and its counts of nodes and listeners, garbage collected."""
+    """Collect garbage; return the page's heap in bytes and its counts of nodes and listeners."""
     session = page.context.new_cdp_session(page)
     session.send("Performance.enable")
     for _ in range(3):
@@ -31,7 +31,7 @@ def measure(page: Page) -> dict[str, float]:
 
 
 def scroll_ms(page: Page) -> float:
-    """Return the slowest of 60 frames while the reader scrolls back, in milliseconds."""
+    """Return the slowest of 60 frames (ms) while the reader scrolls back."""
     elapsed: float = page.evaluate("""async () => {
       const scroller = document.querySelector("#scroller");
       let slowest = 0, last = performance.now();
@@ -48,7 +48,7 @@ def scroll_ms(page: Page) -> float:
 
 
 def test_a_long_service_does_not_grow_the_page(hall: DisplayServer, visit: Visit) -> None:
-    """Heap, nodes and listeners at its end are what they were when the history was full."""
+    """At the end, heap, nodes and listeners are as they were when the history became full."""
     sermon = json.loads(Path("demo/sermon.json").read_text("utf-8"))
     sentences = [sentence["es"] for sentence in sermon["sentences"]]
     page = visit()

@@ -1,4 +1,4 @@
-"""A hall with several caption languages: each phone reads its own, in its own script."""
+"""A hall with several caption languages: each phone shows its own, in its own script."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ SPLIT_WORDS = """(one) => {
   }
   return split;
 }"""
-"""Words of an element that are in more than one line."""
+"""An element's words that span more than one line."""
 LAST_LINE = """(one) => {
   const range = document.createRange();
   const text = one.firstChild;
@@ -49,7 +49,7 @@ LAST_LINE = """(one) => {
   });
   return tops.filter((top, at) => top === tops.at(-1) && /\\p{L}/u.test(text.data[at])).length;
 }"""
-"""How many letters of an element's text are in its last line."""
+"""The number of letters in the last line of an element."""
 
 END_OF_LINE = """(one) => {
   const range = document.createRange();
@@ -150,7 +150,7 @@ def test_the_last_line_of_a_chinese_sentence_is_no_single_letter(
 def test_a_phone_that_came_before_the_service_gets_its_language_then(
     hall: DisplayServer, visit: Visit
 ) -> None:
-    """A relay that has just been started knows neither session nor languages."""
+    """A relay that has just started knows neither the session nor its languages."""
     hall.adopt("")
     page = visit("/?lang=fr")
     expect(page.locator("#status-text")).to_have_text("Listening")

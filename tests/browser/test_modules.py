@@ -1,4 +1,4 @@
-"""The pages' modules that need no page, run as they are in the browser."""
+"""The pages' modules that need no page, run unchanged in the browser."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_the_direction_follows_the_language(page: Page) -> None:
 
 
 def test_what_is_solid_stays_so_until_its_word_changes(page: Page) -> None:
-    """A streamed final starts with few certain characters, though most of the draft still holds."""
+    """A streamed final starts with few stable characters, though most of the draft still holds."""
     kept = run(
         page,
         "render/caption_text",
@@ -110,7 +110,7 @@ def test_the_last_two_words_of_a_sentence_stay_together(page: Page) -> None:
     ],
 )
 def test_sentences_without_spaces_end_with_two_words_too(page: Page, lang: str, text: str) -> None:
-    """Which two is for the browser's dictionary to say."""
+    """The browser's dictionary decides which two."""
     body = f"return m.splitEnding({text!r}, '{lang}')"
     head, tail = run(page, "render/caption_text", body)
     assert head + tail == text
@@ -122,7 +122,7 @@ def test_sentences_without_spaces_end_with_two_words_too(page: Page, lang: str, 
 
 
 def fold(page: Page, text: str, most: int, lang: str = "es") -> Any:
-    """Fold with a type in which every character has the width 1."""
+    """Fold with a font in which every character has width 1."""
     return run(
         page,
         "render/line_breaking",
@@ -164,7 +164,7 @@ def test_lines_are_as_few_as_can_be_and_none_is_too_long(page: Page) -> None:
 
 
 def test_pages_end_where_phrases_do(page: Page) -> None:
-    """None of them needs more lines than there are, and nothing is lost between them."""
+    """None of them needs more lines than are available, and no text is lost between them."""
     blessing = (
         "Amén. Que la gracia y la paz de nuestro Señor Jesucristo sean con todos ustedes, "
         "y que el amor del Padre los guarde siempre en este camino."
@@ -234,8 +234,8 @@ def test_a_caption_of_a_word_or_two_joins_the_next(page: Page) -> None:
 def test_sentences_without_spaces_are_more_than_a_word_or_two(
     page: Page, lang: str, sentence: str, amen: str, segmenter: str
 ) -> None:
-    """Each is a line of its own, as in other languages; without end they would grow into one."""
-    page.reload()  # modules keep the segmenter that they found
+    """Each gets its own line, as in other languages; otherwise they would merge endlessly."""
+    page.reload()  # modules cache the segmenter that they find
     blocks, texts, few = run(
         page,
         "shared/blocks",
@@ -352,7 +352,7 @@ def test_a_partial_waits_for_its_final_but_not_for_ever(page: Page) -> None:
 
 
 def test_a_growing_revision_waits_for_room_as_well(page: Page) -> None:
-    """It does not push out what nobody could have read."""
+    """It does not push out text that nobody has had time to read."""
     script = """const item = (id, text, final) => ({id, final, target: {text}});
     const pacer = new m.Pacer({textOf: (c) => c.target.text,
       fits: (list) => list.reduce((sum, c) => sum + c.target.text.length, 0) <= 100});
@@ -447,7 +447,7 @@ const before = m.pagesOf(block(1, first), "es", measure);
 
 
 def paged(page: Page, text: str, gone: float = -1) -> tuple[list[Any], list[Any], float]:
-    """Return the pages of a text, and those of what it says when it has gone on."""
+    """Return the pages of a text, and those after the text has grown."""
     body = f"""const after = m.pagesOf(block(2, {text!r}), "es", {{...measure, before,
       gone: {gone}}});
     return [told(before), told(after), after.at(-1).lastId];"""

@@ -1,4 +1,4 @@
-"""The overlay page in a real browser, before the real hub: what goes on air, and what never may."""
+"""The overlay page in a real browser with the real hub: what goes on air, and what never may."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def style(page: Page, selector: str, name: str) -> str:
 
 
 def pixels(page: Page) -> npt.NDArray[np.uint8]:
-    """Return the page as a mixer gets it: rows of (red, green, blue, alpha)."""
+    """Return the page's pixels as a mixer gets them: rows of (red, green, blue, alpha)."""
     picture = Image.open(io.BytesIO(page.screenshot(omit_background=True))).convert("RGBA")
     return np.asarray(picture)
 
@@ -116,12 +116,12 @@ def test_all_but_the_text_is_transparent(hall: DisplayServer, visit: Visit) -> N
     white = (inside[..., :3].min(axis=-1) > 240) & (inside[..., 3] == 255)
     black = (inside[..., :3].max(axis=-1) < 15) & (inside[..., 3] == 255)
     assert white.mean() > 0.1
-    assert black.mean() > 0.05  # the line around the letters
+    assert black.mean() > 0.05  # the outline of the letters
     outside = picture.copy()
     edge = round(720 * 0.006)
     outside[top - edge : bottom + edge, left - edge : right + edge] = 0
     assert not outside[..., 3].any()
-    # Large enough to be read, and not in the outer twentieth that a television may cut off.
+    # Large enough to read, and not in the outer 5 % that a television may cut off.
     for width, height in ((1280, 720), (1920, 1080), (3840, 2160)):
         page.set_viewport_size({"width": width, "height": height})
         until(page, f"innerHeight === {height}")
@@ -131,7 +131,7 @@ def test_all_but_the_text_is_transparent(hall: DisplayServer, visit: Visit) -> N
 
 
 def test_nothing_is_shown_before_somebody_speaks(hall: DisplayServer, visit: Visit) -> None:
-    """Captions of earlier may be of any age, and a state is nothing for the air."""
+    """Earlier captions may be of any age, and a state must not go on air."""
     hall.say(1, "De antes.", final=True)
     page = overlay(visit, hall)
     page.wait_for_timeout(300)
@@ -209,7 +209,7 @@ def test_the_text_goes_after_a_while_without_speech(hall: DisplayServer, visit: 
     hall.state("listening")
     expect(page.locator(SHOWN)).to_have_count(0)
     assert not pixels(page)[..., 3].any()
-    hall.edit(1, "Amén, hermanas mías.")  # what has gone does not come back by an edit
+    hall.edit(1, "Amén, hermanas mías.")  # an edit does not bring back a caption that has left
     hall.say(2, "Oremos ahora juntos.", final=True)
     expect(page.locator(SHOWN)).to_have_text(["Oremos ahora juntos."])
 
@@ -260,7 +260,7 @@ def test_no_line_of_a_burst_is_skipped(hall: DisplayServer, visit: Visit) -> Non
         hall.say(number, text, final=True)
     until(page, f"window.seen.includes({texts[-1]!r})")
     assert " ".join(page.evaluate("window.seen")).split() == " ".join(texts).split()
-    assert page.locator(SHOWN).count() <= 3  # what has rolled out is forgotten
+    assert page.locator(SHOWN).count() <= 3  # captions that have rolled out are removed
     page.wait_for_timeout(400)
     assert lines_seen(page) == texts[-2:]
     assert hall.glass("obs") > 0
@@ -268,7 +268,7 @@ def test_no_line_of_a_burst_is_skipped(hall: DisplayServer, visit: Visit) -> Non
 
 @pytest.fixture(scope="module")
 def demo(browser: Browser) -> Iterator[Page]:
-    """Return an overlay whose modules can be asked."""
+    """Yield an overlay page whose modules tests can call."""
     context = browser.new_context(viewport={"width": 1920, "height": 1080})
     with DisplayServer() as running:
         page = context.new_page()
@@ -279,7 +279,7 @@ def demo(browser: Browser) -> Iterator[Page]:
 
 
 def test_lines_roll_no_faster_than_they_can_be_read(demo: Page) -> None:
-    """18 characters a second; those that wait shorten it, to half a second at least."""
+    """18 characters a second; waiting lines shorten the time, to at least half a second."""
     steps = demo.evaluate(
         """async () => {
           const { LineScroller } = await import("/js/overlay/rollup.js");
@@ -409,7 +409,7 @@ def test_a_box_lies_behind_the_text_as_solid_as_wanted(hall: DisplayServer, visi
     assert tuple(corner[:3]) == (0, 0, 255)
     assert 120 <= corner[3] <= 135
     assert (picture[top:bottom, left:right, 3] == 255).any()  # the letters are solid
-    assert right - left < 1280 / 2  # no wider than the text
+    assert right - left < 1280 / 2  # the box is no wider than the text
     picture = picture.copy()
     picture[top:bottom, left:right] = 0
     assert not picture[..., 3].any()
@@ -461,7 +461,7 @@ def test_a_caption_from_before_the_overlay_came_is_shown_when_it_goes_on(
 
 @pytest.fixture
 def said(browser: Browser, hall: DisplayServer) -> Iterator[tuple[Page, list[str]]]:
-    """Return a page and what its console says, complaints included."""
+    """Yield a page and its console messages, errors included."""
     context = browser.new_context(viewport={"width": 1920, "height": 1080})
     context.add_init_script(WATCH_POLICY)
     page = context.new_page()
@@ -529,7 +529,7 @@ def test_nothing_can_be_smuggled_in_through_a_parameter(
         assert len(wrong) == len(names), query
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
-    markup = "".join(INJECTIONS)  # what is refused is only told, in the console and in the panel
+    markup = "".join(INJECTIONS)  # a refusal is only reported, in the console and the panel
     query = urlencode(dict.fromkeys(names, markup), quote_via=quote)
     for panel in ("", "&help"):
         page.goto(f"{hall.url}/obs?{query}{panel}")
@@ -547,7 +547,7 @@ def test_right_to_left(hall: DisplayServer, visit: Visit) -> None:
     page = overlay(visit, hall, "align=left")
     hall.show(caption(1, "Peace.", "السلام عليكم ورحمة الله", final=True, lang="ar"))
     expect(page.locator(SHOWN)).to_have_attribute("dir", "rtl")
-    assert style(page, SHOWN, "textAlign") == "left"  # the place is the mixer's choice
+    assert style(page, SHOWN, "textAlign") == "left"  # the mixer chooses the place
 
 
 def test_the_browser_inside_an_older_obs_will_do(hall: DisplayServer, visit: Visit) -> None:
@@ -630,7 +630,7 @@ def test_examples_of_the_guide_are_understood(demo: Page) -> None:
 
 
 def test_the_golden_service_as_one_hears_it(visit: Visit) -> None:
-    """The messages that the Python side is held to, up to where somebody else joins."""
+    """Replay the messages that the Python side must send, until another client joins."""
     joins = next(n for n, m in enumerate(MESSAGES) if n > 0 and m["type"] == "hello")
     answers: list[dict[str, Any]] = []
 

@@ -1,4 +1,4 @@
-"""Off the record, as those at the desk and in the hall see it: the real hub and desk."""
+"""Off the record, as operators and the hall see it, with the real hub and desk."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def speak(hall: OperatorServer) -> None:
 
 
 def hold(page: Page) -> None:
-    """Hold the button for as long as it takes."""
+    """Hold the button until it acts."""
     page.locator("#off-record").hover()
     page.mouse.down()
     expect(page.locator("#state")).to_have_text("Off the record")
@@ -39,7 +39,7 @@ def hold(page: Page) -> None:
 
 
 def hold_key(page: Page, key: str) -> None:
-    """Hold a key for as long as it takes."""
+    """Hold a key until it acts."""
     page.keyboard.down(key)
     expect(page.locator("#state")).to_have_text("Off the record")
     page.keyboard.up(key)
@@ -49,7 +49,7 @@ WORDS = (
     "document.documentElement.outerHTML + "
     "[...document.querySelectorAll('textarea, input')].map((one) => one.value).join()"
 )
-"""All that is in the document, shown or not, form fields included."""
+"""All text in the document, shown or not, form fields included."""
 
 
 def words(page: Page) -> str:
@@ -59,7 +59,7 @@ def words(page: Page) -> str:
 def test_one_key_and_nobody_has_the_words(hall: OperatorServer, visit: Visit) -> None:
     speak(hall)
     coordinator, people, wall = opened(visit), audience(visit), visit("/projector")
-    hall.hear(6, "and Ludmila wept", "y Ludmila lloró")  # read out by screen readers, too
+    hall.hear(6, "and Ludmila wept", "y Ludmila lloró")  # screen readers read it out, too
     expect(people.locator("#announcer")).to_contain_text("Ludmila")
     expect(wall.locator("#captions")).to_contain_text("Ludmila")
     expect(row(coordinator, 4).locator(".version")).to_have_count(3)
@@ -67,7 +67,7 @@ def test_one_key_and_nobody_has_the_words(hall: OperatorServer, visit: Visit) ->
     expect(button.locator(".word")).to_have_text("Hold: off the record")
     expect(coordinator.locator("#off-record-more")).to_have_text("Takes away the last 10 s")
     row(coordinator, 4).click()
-    coordinator.keyboard.press("e")  # a dialog that holds the words
+    coordinator.keyboard.press("e")  # a dialog that contains the words
     expect(coordinator.locator("#edit-dialog")).to_be_visible()
     coordinator.keyboard.press("Escape")
     hold_key(coordinator, "o")
@@ -86,7 +86,7 @@ def test_one_key_and_nobody_has_the_words(hall: OperatorServer, visit: Visit) ->
     for page in (late_desk, late):
         assert "Ludmila" not in words(page)
 
-    # Neither of its neighbours ends it.
+    # Neither neighbouring control ends it.
     for _ in range(2):
         coordinator.locator("#pause").click()
         coordinator.locator("#blank").click()
@@ -143,7 +143,7 @@ def test_a_stray_key_or_touch_takes_nothing_away(hall: OperatorServer, visit: Vi
     page.evaluate("document.activeElement.blur()")
     expect(button).not_to_have_class("holding")
     page.keyboard.down("o")
-    page.evaluate("dispatchEvent(new Event('blur'))")  # another window came in front
+    page.evaluate("dispatchEvent(new Event('blur'))")  # another window got the focus
     expect(button).not_to_have_class("holding")
     page.wait_for_timeout(1200)
     page.keyboard.up("o")
@@ -151,7 +151,7 @@ def test_a_stray_key_or_touch_takes_nothing_away(hall: OperatorServer, visit: Vi
     expect(row(page, 5)).to_be_visible()
 
     hold_key(page, "o")
-    page.keyboard.press("o")  # the way back is a press
+    page.keyboard.press("o")  # a short press ends it
     expect(page.locator("#state")).to_have_text("Listening")
     hold(page)
     button.click()

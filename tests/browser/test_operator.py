@@ -1,4 +1,4 @@
-"""The operator's console in a real browser, before the real hub and desk."""
+"""The operator's page in a real browser, with the real hub and desk."""
 
 from __future__ import annotations
 
@@ -70,13 +70,13 @@ def test_a_token_in_an_address_lets_in_and_goes_nowhere(
     assert page.evaluate("[location.hash, document.referrer, history.length]")[:2] == ["", ""]
     sockets = [url for url in asked if url.startswith("ws")]
     assert sockets
-    # What is behind the # a browser keeps to itself, so that may be in what it is asked for.
+    # A browser does not send the part after #, so a recorded URL may contain it there.
     assert not [url for url in [*sockets, *asked] if "secret" in url.partition("#")[0]]
 
     opened: list[str] = []
     monkeypatch.setattr(webbrowser, "open", opened.append)
     open_with_token("secret", f"{hall.url}/operator", tmp_path, True)
-    for address in (hall.url + OPEN, opened[0]):  # in an open page; the file a command opens
+    for address in (hall.url + OPEN, opened[0]):  # in an open page; in a command's file
         page.evaluate("sessionStorage.clear()")
         page.goto(f"{hall.url}/operator")
         expect(page.locator("#login")).to_be_visible()
@@ -139,7 +139,7 @@ def test_a_tablet_is_let_in_by_six_digits_and_stays_in(hall: OperatorServer, vis
     assert token
     assert token not in kept
     assert (hall.folder / "volunteers.json").stat().st_mode & 0o077 == 0
-    again = tablet.context.new_page()  # next Sunday: another tab, nothing in the address
+    again = tablet.context.new_page()  # next Sunday: a new tab, no token in the address
     again.goto(f"{hall.url}/operator")
     expect(again.locator("#pause")).to_be_enabled()
     tablet.locator("#pause").click()
@@ -393,14 +393,14 @@ def test_a_lost_connection_cannot_be_overlooked(hall: OperatorServer, visit: Vis
     assert page.evaluate("getComputedStyle(document.body, '::after').position") == "fixed"
     assert Axe().run(page).response["violations"] == []
     hall.open()
-    expect(page.locator("#pause")).to_be_enabled()  # it has shown its token again by itself
+    expect(page.locator("#pause")).to_be_enabled()  # it has sent its token again by itself
     expect(page.locator("#state")).to_have_text("Listening")
     expect(row(page, 1)).to_be_visible()
 
 
 @pytest.mark.slow
 def test_a_line_that_went_silent_is_noticed(visit: Visit) -> None:
-    """Nothing closes the socket, but nothing comes any more: as when the Wi-Fi is out of reach."""
+    """The socket stays open but no message arrives, as when the Wi-Fi is out of reach."""
     page = opened(visit, fresh=True)
     deaf: list[WebSocketRoute] = []
 
@@ -426,7 +426,7 @@ def test_a_line_that_went_silent_is_noticed(visit: Visit) -> None:
 
 
 def test_everything_by_keyboard(hall: OperatorServer, visit: Visit) -> None:
-    """From the token to a corrected caption, a rule and back, without a mouse."""
+    """From login to a corrected caption, a rule and back, without a mouse."""
     page = visit("/operator", **TABLET)
     people = audience(visit)
     expect(page.locator("#login")).to_be_visible()
@@ -446,11 +446,11 @@ def test_everything_by_keyboard(hall: OperatorServer, visit: Visit) -> None:
     page.keyboard.press("Tab")
     expect(page.locator("#edit-text")).to_be_focused()
     page.keyboard.press("End")
-    page.keyboard.type(" pb")  # letters of shortcuts
+    page.keyboard.type(" pb")  # these letters are shortcuts
     page.keyboard.press("Enter")
     expect(people.locator("#captions")).to_contain_text("La primera. pb")
     assert not hall.facts.paused
-    # Before the desk has it, "hide" would be refused: somebody else has changed the caption.
+    # Before the page gets its own edit, "hide" is refused, as after an edit by somebody else.
     expect(row(page, 1)).to_contain_text("La primera. pb")
     page.keyboard.press("h")
     expect(people.locator("#captions")).not_to_contain_text("La primera.")
@@ -496,11 +496,11 @@ def test_stray_typing_does_nothing_until_shortcuts_are_switched_on(
     expect(page.locator("#state")).to_have_text("Paused")
 
 
-# What somebody may have forgotten
+# Reminders of what an operator may have forgotten
 
 
 def forget(hall: OperatorServer, code: str) -> None:
-    """Tell that somebody has long been speaking, as the listen thread does."""
+    """Report, as the listen thread does, that somebody has been speaking for long."""
     fault = Fault("listen", code, "Somebody is speaking.")
     hall._loop.call_soon_threadsafe(hall.coordinator.on_fault, fault)
 
@@ -567,7 +567,7 @@ def test_the_newest_stays_in_sight_where_the_head_grows_as_the_list_moves(
     for number in range(1, 9):
         hall.hear(number, f"sentence {number}", f"frase {number}")
     expect(row(page, 8)).to_be_in_viewport()
-    page.wait_for_timeout(400)  # the list glides
+    page.wait_for_timeout(400)  # the list scrolls smoothly
     page.evaluate("scroller.scrollTop -= 5, (glance.style.paddingBottom = '60px')")
     page.wait_for_timeout(400)
     expect(page.locator("#live")).to_be_hidden()
@@ -600,7 +600,7 @@ LATE_ANSWERS = """
 def test_a_command_is_taken_back_before_its_answer_is_there(
     hall: OperatorServer, visit: Visit
 ) -> None:
-    """Else the key did nothing between “Paused” and the `done` behind it."""
+    """Otherwise the key would do nothing between “Paused” and the `done` after it."""
     page = opened(visit, script=LATE_ANSWERS)
     expect(page.locator("#undo")).to_be_disabled()
     page.keyboard.press("p")

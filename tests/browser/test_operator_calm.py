@@ -1,4 +1,4 @@
-"""The desk is calm: few marks that mean something, plain words, buttons that can be read."""
+"""The operator's page is calm: few but useful marks, plain words, readable buttons."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def marked(page: Page, scores: list[float], flag: str = "estimate:flag") -> list
 def test_the_worst_tenth_is_marked_and_a_minute_that_is_mostly_doubtful_is_one_line(
     visit: Visit, hall: OperatorServer
 ) -> None:
-    """Whatever the engine's scale is."""
+    """This holds for any scale of the engine."""
     page = opened(visit)
     up_and_down = [0.3 + 0.1 * (n * 7 % 10) / 10 for n in range(100)]  # all far below any limit
     marks = marked(page, up_and_down)
@@ -102,7 +102,7 @@ def test_no_button_breaks_inside_a_word_at_any_width(visit: Visit, hall: Operato
             page.set_viewport_size({"width": width, "height": 800})
             if broken := page.evaluate(BROKEN):
                 found[width, turn] = broken
-        if turn == 0:  # then with their longer words
+        if turn == 0:  # the second turn has their longer words
             page.locator("#pause").click()
             expect(page.locator("#pause .word")).to_have_text("Resume")
             page.locator("#blank").click()

@@ -1,4 +1,4 @@
-"""The operator's list of captions and the dictionary, before the real hub and desk."""
+"""The operator's list of captions and the dictionary, with the real hub and desk."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ EVIL = "<script>alert(1)</script><img src=x onerror=alert(1)>"
 
 @pytest.fixture
 def hall(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[OperatorServer]:
-    """With languages beside Spanish where a test names them."""
+    """Serve the page; a test may name languages besides Spanish."""
     with OperatorServer(tmp_path, extra_targets=getattr(request, "param", ())) as running:
         yield running
 
@@ -152,7 +152,7 @@ def test_a_corrected_word_holds_for_the_service_at_one_key(
 def test_a_key_counts_before_the_frame_in_which_a_dialog_goes(
     hall: OperatorServer, visit: Visit
 ) -> None:
-    """Until then its field has the focus, as a busy computer showed: nobody types there."""
+    """Until then its field has the focus (seen on a busy computer), but nobody types there."""
     page = opened(visit)
     hall.hear(1, "and zor said so", "(and zor said so)")
     expect(row(page, 1)).to_have_attribute("aria-current", "true")
@@ -255,7 +255,7 @@ def test_a_notice_stays_on_every_screen_until_it_is_taken_away(
 
 
 def test_what_is_still_being_said_is_not_edited(hall: OperatorServer, visit: Visit) -> None:
-    """An edit is final: the end of the sentence would be missing."""
+    """An edit is final, so the end of the sentence would be missing."""
     page = opened(visit)
     hall.hear(1, "the first", "La primera.")
     hall.say(2, "La seg", "the sec", stable=2)
@@ -315,7 +315,7 @@ def test_bring_back_shows_both_texts_in_every_language(hall: OperatorServer, vis
 def test_an_open_dialog_follows_a_caption_whose_speaker_goes_on(
     hall: OperatorServer, visit: Visit
 ) -> None:
-    """Where nothing was typed; and nothing can be saved of half a sentence."""
+    """It follows only if nothing was typed; half a sentence cannot be saved."""
     page = opened(visit)
     hall.say(1, "El profeta.", "The prophet.", final=True)
     expect(row(page, 1)).to_have_attribute("aria-current", "true")
@@ -394,7 +394,7 @@ def test_a_caption_that_is_hidden_meanwhile_is_not_brought_back_unawares(
 def test_a_save_that_comes_too_late_is_refused_and_loses_nothing_that_was_typed(
     hall: OperatorServer, visit: Visit
 ) -> None:
-    """The caption changed while Save was on its way: this page hears of it behind the refusal."""
+    """The caption changes while Save is on its way; the page gets the change after the refusal."""
     late = """
       const send = WebSocket.prototype.send;
       WebSocket.prototype.send = function (data) {
@@ -471,7 +471,7 @@ def test_the_list_is_bounded_and_stays_where_one_reads(hall: OperatorServer, vis
     expect(row(page, 279)).to_have_count(1)
     first, top = page.evaluate(seen)
     assert first == before[0]
-    assert abs(top - before[1]) < 10  # places are rounded to pixels with each change
+    assert abs(top - before[1]) < 10  # each change rounds positions to pixels
     page.locator("#live").click()
     expect(row(page, 279)).to_be_in_viewport()
 
@@ -479,7 +479,7 @@ def test_the_list_is_bounded_and_stays_where_one_reads(hall: OperatorServer, vis
 def test_a_rule_is_made_of_a_selected_word(hall: OperatorServer, visit: Visit) -> None:
     page = opened(visit)
     hall.hear(1, "Paul wrote to zor bex again.", "Pablo escribió.")
-    expect(row(page, 1)).to_contain_text("ready after")  # what is drawn anew loses its selection
+    expect(row(page, 1)).to_contain_text("ready after")  # redrawn text loses its selection
     page.evaluate("""() => {
       const text = document.querySelector(".row .heard").firstChild;
       const at = text.data.indexOf("zor");
@@ -488,7 +488,7 @@ def test_a_rule_is_made_of_a_selected_word(hall: OperatorServer, visit: Visit) -
     page.locator("#add-rule").click()
     expect(page.locator("#rule-heard")).to_have_value("zor bex")
     expect(page.locator("#rule-write")).to_be_focused()
-    expect(page.locator("#rule-file")).to_be_hidden()  # a path is for keepers
+    expect(page.locator("#rule-file")).to_be_hidden()  # only maintainers see a path
     expect(page.locator("#rule-dialog .primary")).to_be_disabled()
     page.locator("#rule-write").fill("Zorbex")
     page.keyboard.press("Enter")
@@ -645,7 +645,7 @@ def test_the_captions_of_any_language_are_seen_edited_and_asked_about(
     page.keyboard.press("Enter")
     expect(french.locator(".caption .text")).to_have_text("La première.")
     expect(spanish.locator(".caption .text")).to_have_text("La primera.")
-    expect(page.locator("#hold")).to_be_hidden()  # what is held is held for the first language
+    expect(page.locator("#hold")).to_be_hidden()  # only the first language is held
     page.locator("#hide").click()
     expect(spanish.locator(".caption")).to_have_count(0)
     expect(row(page, 1)).to_contain_text("Not on the screens")

@@ -1,4 +1,4 @@
-"""The operator console's modules that need no page, run as they are in the browser."""
+"""The operator page's modules that need no page, run unchanged in the browser."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def caption(number: int, text: str, seq: int, **fields: Any) -> dict[str, Any]:
 
 
 def test_doubtful_words_and_corrections_are_marked_in_place(page: Page) -> None:
-    """Offsets are code points, and together the pieces are the corrected text."""
+    """Offsets are code points; the joined pieces are the corrected text."""
     raw = "😀 He is the pro pitty asian, the the end."
     given = record(
         raw_text=raw,
@@ -75,7 +75,7 @@ def test_doubtful_words_and_corrections_are_marked_in_place(page: Page) -> None:
     found = run(page, "operator/marks", "return m.pieces(v[0])", given)
     assert "".join(piece["text"] for piece in found) == given["text"]
     assert [(p["kind"], p["text"], p["heard"]) for p in found if p["kind"] != "plain"] == [
-        ("fixed", "propitiation", "pro pitty asian"),  # a doubtful word in it is not marked twice
+        ("fixed", "propitiation", "pro pitty asian"),  # a doubtful word inside is not marked twice
         ("doubt", "the", "the"),
     ]
     assert "".join(p["heard"] for p in found) == raw
@@ -94,7 +94,7 @@ def test_words_that_are_not_in_the_text_mark_nothing(page: Page) -> None:
 
 
 def entries(page: Page, *steps: tuple[str, Any], limit: int = 9) -> list[dict[str, Any]]:
-    """Return each entry after these steps: its standing, versions and remarks."""
+    """Return each entry after these steps: its state, versions and remarks."""
     found: list[dict[str, Any]] = run(
         page,
         "operator/utterances",

@@ -1,4 +1,4 @@
-"""Notes of the sermon on the operator's page: a file chosen or dropped there, and corrected."""
+"""Sermon notes on the operator's page: a file is chosen or dropped there, and corrected."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_a_chosen_file_is_drawn_out_and_what_is_wrong_taken_out(
 ) -> None:
     page, other = setup(opened(visit)), setup(opened(visit))
     expect(page.locator("#no-notes")).to_be_visible()
-    # More than one part of it travels; the rest is words that no notes have.
+    # Large enough for more than one part; the rest are words that no notes have.
     rest = " ".join(f"w{random.Random(number).random()}" for number in range(1500))
     content = f"{SERMON}{rest}".encode()
     page.locator("#notes-file").set_input_files(

@@ -1,4 +1,4 @@
-"""A past session in a real browser, from `replay`."""
+"""A past session in a real browser, served by `replay`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The projector page in a real browser, before the real hub."""
+"""The projector page in a real browser, with the real hub."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ CUT_OFF = """() => {
   return out;
 }"""
 FRAMES = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
-"""Until the text was folded for another size of the window."""
+"""Waits until the text is folded for a new window size."""
 RECORD = """
 window.arrived = [];
 addEventListener("DOMContentLoaded", () => new MutationObserver((records) => {
@@ -69,9 +69,9 @@ def shown(page: Page) -> list[str]:
 
 
 def cut_off(page: Page) -> list[str]:
-    """Texts that reach out of the window, lines cut in two, and whatever has a scrollbar.
+    """Return texts outside the window, lines cut in two, and elements with a scrollbar.
 
-    Whole lines may have left at the top where lines roll.
+    In rolling mode, whole lines may have left at the top.
     """
     found: list[str] = page.evaluate(CUT_OFF)
     return found
@@ -136,7 +136,7 @@ def test_of_a_sentence_that_is_being_spoken_only_what_stands_is_shown(
 
 
 def test_who_reads_the_spoken_language_gets_it_at_once(hall: DisplayServer, visit: Visit) -> None:
-    """`stable` is about the translation."""
+    """`stable` concerns the translation only."""
     page = visit("/projector?lang=en", **HD)
     hall.say(1, "El Señor", "The Lord is my", stable=0)
     expect(page.locator(SHOWN)).to_have_text(["The Lord is my"])
@@ -180,7 +180,7 @@ def test_it_fits_any_screen(hall: DisplayServer, visit: Visit, query: str) -> No
 
 
 def test_lines_roll_up_one_by_one(hall: DisplayServer, visit: Visit) -> None:
-    """What has left to make room goes line by line, not as a whole; no line is cut in two."""
+    """Old text leaves line by line, not as a whole; no line is cut in two."""
     page = visit("/projector?lines=3&tail=1", **HD)
     expect(page.locator(STATUS)).to_be_hidden()
     words = LONG.split()[:24]
@@ -194,18 +194,18 @@ def test_lines_roll_up_one_by_one(hall: DisplayServer, visit: Visit) -> None:
             "all => all.map((e) => e.closest('.caption').offsetTop + e.closest('ol').offsetTop)"
         )
         assert all(abs(top / line_px - round(top / line_px)) < 0.02 for top in tops)
-    hall.say(2, " ".join(words), final=True)  # more than three lines, in the same type
+    hall.say(2, " ".join(words), final=True)  # more than three lines, in the same font size
     expect(page.locator("#captions .partial")).to_have_count(0)
     assert page.locator("#captions .caption").count() == 2
     assert place_of(page.locator("#captions"))["height"] > 5.9 * line_px
-    page.wait_for_timeout(300)  # the glide
+    page.wait_for_timeout(300)  # smooth scrolling
     bottom = place_of(page.locator("#captions"))
     assert bottom["y"] + bottom["height"] == pytest.approx(720 * 0.94, abs=1)
     assert cut_off(page) == []
 
 
 def test_a_whole_sentence_at_a_time(hall: DisplayServer, visit: Visit) -> None:
-    """In blocks nothing is shown before it is final, and lines end where phrases do."""
+    """In blocks mode only finals are shown, and lines end where phrases end."""
     page = visit("/projector?mode=blocks", **HD)
     expect(page.locator(STATUS)).to_be_hidden()
     hall.say(1, "El Señor es mi pastor")
@@ -262,7 +262,7 @@ def test_a_long_sentence_comes_in_pages_and_none_is_skipped(
 def test_every_page_of_a_sentence_that_is_hidden_leaves(hall: DisplayServer, visit: Visit) -> None:
     page = visit("/projector?mode=blocks&lines=2&clear=0", **HD)
     hall.say(1, " ".join(f"palabra número {n}," for n in range(40)), final=True)
-    expect(page.locator("#captions")).to_contain_text("número 12,")  # its second page or third
+    expect(page.locator("#captions")).to_contain_text("número 12,")  # its second or third page
     hall.hide(1)
     expect(page.locator("#captions .caption")).to_have_count(0, timeout=10_000)
 
@@ -306,7 +306,7 @@ def test_the_address_sets_size_and_margin(hall: DisplayServer, visit: Visit) -> 
 
 
 def test_a_burst_is_caught_up_without_skipping_a_final(hall: DisplayServer, visit: Visit) -> None:
-    """Nine finals at once: each is seen, in order, for half a second at least."""
+    """Nine finals at once: each is shown, in order, for at least half a second."""
     page = visit("/projector?captions=1", RECORD, **HD)
     expect(page.locator(STATUS)).to_be_hidden()
     for number in range(1, 10):
@@ -318,7 +318,7 @@ def test_a_burst_is_caught_up_without_skipping_a_final(hall: DisplayServer, visi
     assert list(came) == list(range(1, 10))
     dwell = [left[number] - came[number] for number in range(1, 9)]
     assert min(dwell) > 450
-    assert dwell[-1] > 3 * dwell[0]  # the fewer wait, the longer each may stay
+    assert dwell[-1] > 3 * dwell[0]  # the fewer captions wait, the longer each stays
 
 
 def test_a_caption_waits_until_the_one_before_could_be_read(
@@ -347,13 +347,13 @@ def test_stale_text_is_cleared(hall: DisplayServer, visit: Visit) -> None:
     assert shown(page) == ["Amén."]
     hall.state("listening")
     expect(page.locator(SHOWN)).to_have_count(0)
-    hall.edit(1, "Amén y amén.")  # what has left the screen does not come back by an edit
+    hall.edit(1, "Amén y amén.")  # an edit does not bring back a caption that has left
     hall.say(2, "Oremos.", final=True)
     expect(page.locator(SHOWN)).to_have_text("Oremos.")
 
 
 def test_stale_text_is_cleared_while_the_server_is_away(hall: DisplayServer, visit: Visit) -> None:
-    """Though the page tries again and again to reach it."""
+    """It is cleared although the page keeps trying to reconnect."""
     page = visit("/projector?clear=3", "Math.random = () => 0;", **HD)
     hall.say(1, "Amén.", final=True)
     expect(page.locator(SHOWN)).to_have_text("Amén.")
@@ -362,7 +362,7 @@ def test_stale_text_is_cleared_while_the_server_is_away(hall: DisplayServer, vis
 
 
 def test_a_sign_of_life_is_no_speech(visit: Visit) -> None:
-    """It does not keep stale text on the wall."""
+    """It does not keep stale text on the screen."""
     page = visit("/projector?clear=2", fresh=True, **HD)
     routes: list[WebSocketRoute] = []
 
@@ -468,7 +468,7 @@ def test_after_a_long_break_it_goes_on_with_what_is_said_now(
 def test_captions_stand_where_the_address_says(
     hall: DisplayServer, visit: Visit, width: int, height: int
 ) -> None:
-    """On 4:3 and 32:9; lines that do not fit leave at the top, wherever they stand."""
+    """On 4:3 and 32:9; lines that do not fit leave at the top, at every position."""
     hall.say(1, "Oremos todos juntos.", final=True)
     for place, share in (("top", 0.0), ("centre", 0.5), ("bottom", 1.0)):
         path = f"/projector?place={place}&ground=light"

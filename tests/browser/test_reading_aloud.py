@@ -1,7 +1,7 @@
 """The audience page reads captions aloud with the device's own voice.
 
-A headless chromium has no voices. What stands in here is the browser's side only: it notes what it
-is given and says when it has ended, as far as the test lets it.
+Headless Chromium has no voices, so a stub replaces the browser's side only: it records the texts
+that it gets, and reports the end of each when the test lets it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def said(page: Page) -> list[str]:
 
 
 def listening(visit: Visit, **options: Any) -> Page:
-    """A page that reads aloud, its greeting said."""
+    """Open a page that reads aloud and has said its greeting."""
     page = visit(script=VOICE, **options)
     page.locator("#aloud").click()
     expect(page.locator("#aloud")).to_have_attribute("aria-pressed", "true")
@@ -46,7 +46,7 @@ def listening(visit: Visit, **options: Any) -> Page:
 
 
 def says(page: Page, *texts: str) -> None:
-    """Wait until this, and nothing else, has been given to the voice since the greeting."""
+    """Wait until the voice has got exactly these texts since the greeting."""
     until(page, f"said.length > {len(texts)}")
     assert said(page)[1:] == list(texts)
 
@@ -66,7 +66,7 @@ def test_settled_clauses_are_said_once_and_nothing_that_may_change(
     hall.say(2, "El Señor es mi pastor; nada me faltará.", final=True)
     says(page, "El Señor es mi pastor,", "nada me faltará.")
     page.evaluate("ended()")
-    hall.edit(2, "El Señor es mi buen pastor; nada me va a faltar.")  # said already
+    hall.edit(2, "El Señor es mi buen pastor; nada me va a faltar.")  # it was said already
     hall.correct(
         2, "The Lord is my good shepherd.", "El Señor es el mejor pastor que hay, y no falta."
     )
@@ -97,7 +97,7 @@ def test_what_was_heard_wrongly_said_before_or_long_ago_is_not_said(
     hall: DisplayServer, visit: Visit
 ) -> None:
     page = listening(visit)
-    for key, start_s in ((8, 80.0), (2, 10.0)):  # the second fills in what a language lacked
+    for key, start_s in ((8, 80.0), (2, 10.0)):  # the second fills a gap of a language
         hall.show(
             caption(key, "x", f"Frase {key}.", final=True, start_s=start_s, end_s=start_s + 5)
         )
@@ -156,7 +156,7 @@ def test_a_device_without_a_voice_for_the_language_says_so(
     expect(page.locator("#hint")).to_contain_text("no voice for this language")
     expect(page.locator("#aloud")).to_have_attribute("aria-pressed", "false")
     assert said(page) == []
-    page.evaluate("voices.length = 0")  # Android may list none, and speak
+    page.evaluate("voices.length = 0")  # Android may list none and still speak
     page.locator("#aloud").click()
     expect(page.locator("#hint")).to_contain_text("use headphones")
     page.locator("#aloud").click()
@@ -210,5 +210,5 @@ def test_another_service_is_read_from_its_first_word(hall: DisplayServer, visit:
     hall.adopt("two")
     expect(page.locator(".caption")).to_have_count(0)
     until(page, "cancelled === 1")
-    hall.say(1, "El Señor es mi pastor.", final=True)  # its ids begin anew
+    hall.say(1, "El Señor es mi pastor.", final=True)  # its ids restart
     says(page, "Frase 1 de un ensayo.", "El Señor es mi pastor.")

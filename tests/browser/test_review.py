@@ -226,7 +226,7 @@ def test_killed_and_started_again_nothing_is_lost(
     expect(page.locator("#problem")).to_contain_text("The connection is lost")
     items(page).nth(1).get_by_role("button", name="It is right").click()
     expect(items(page).nth(1).locator(".outcome")).to_have_text("Saving …")
-    served.start()  # with a new pass: the page shows the token again by itself
+    served.start()  # with a new pass: the page sends the token again by itself
     expect(page.locator("#count")).to_have_text("2 of 3 done, 1 left", timeout=20_000)
     expect(page.locator("#problem")).to_be_hidden()
     expect(items(page).nth(0).locator(".target-text")).to_have_value("Media frase")

@@ -1,4 +1,4 @@
-"""Past services in a browser: the list, one to read, its files, and who may."""
+"""Past services in a browser: the list, one service, its files, and access rights."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_a_service_is_found_read_in_both_languages_and_downloaded(
     visit: Visit, tmp_path: Path
 ) -> None:
     page = visit("/services#token=secret", locale="en-GB", timezone_id="Asia/Tokyo")
-    # By the church's clock, wherever the reader is.
+    # In the church's time zone, wherever the reader is.
     days = ["Sunday 22 November 2026 at 23:30", "Sunday 15 November 2026 at 09:30"]
     shown = page.locator("#services .day").all_text_contents
     expect(page.locator("#services li")).to_have_count(2)
@@ -116,7 +116,7 @@ def test_damaged_lines_are_named_and_what_cannot_be_read_says_why(kept: Path, vi
     expect(page.locator("#problem")).to_have_text("Left out: captions.jsonl: 1")
     expect(page.locator("#text p")).to_have_count(4)
     page.go_back()
-    # The list is read anew before it shows; a journal damaged earlier would be missing from it.
+    # The list is reloaded before it shows; it would omit a journal damaged earlier.
     expect(page.locator("#services")).to_be_visible()
     journal.write_bytes(b"{\n{\n")
     page.locator("#services a").nth(1).click()

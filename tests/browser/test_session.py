@@ -1,4 +1,4 @@
-"""What a display knows of the service, without any page: the one state machine of all of them."""
+"""A display's knowledge of the service without any page: the state machine that all share."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ TAKE = """async ([options, messages]) => {
 
 
 def take(page: Page, *messages: dict[str, Any] | str, **options: Any) -> tuple[Any, dict[str, Any]]:
-    """Give a session messages, and words about its link; return what each changed, and the end."""
+    """Give a session messages and link states; return each one's changes, and the end state."""
     changes, session = page.evaluate(TAKE, [options, list(messages)])
     return changes, session
 
@@ -95,8 +95,8 @@ def test_a_caption_is_new_once_and_final_once(page: Page) -> None:
         caption(1, 3, "corregido", final=True),
         caption(1, 1),
     )
-    told = [(change["isNew"], change["isNewlyFinal"]) for change in changes[1:]]
-    assert told == [(True, False), (True, True), (False, False), (True, False), (False, False)]
+    flags = [(change["isNew"], change["isNewlyFinal"]) for change in changes[1:]]
+    assert flags == [(True, False), (True, True), (False, False), (True, False), (False, False)]
     assert session["shown"] == [[1, 3]]
 
 
@@ -134,7 +134,7 @@ def test_a_refusal_holds_until_the_server_takes_the_page(page: Page) -> None:
 
 
 def test_what_displays_need_not_know_changes_nothing(page: Page) -> None:
-    """Version 1 may grow by types and fields."""
+    """Version 1 may get new types and fields."""
     bulletin = {"type": "bulletin", "text": "?"}
     changes, session = take(page, hello(x=1), {"type": "alive"}, {"type": "level"}, bulletin)
     assert changes[1:] == [None, None, None]
@@ -150,7 +150,7 @@ def test_the_order_in_which_captions_come_does_not_matter(page: Page, order: lis
 
 
 def test_silence_is_told_once_and_not_while_somebody_speaks(page: Page) -> None:
-    """With a clock of our own: `advance(ms)` runs what is due."""
+    """The test has its own clock: `advance(ms)` runs the timers that are due."""
     told = page.evaluate(
         """async () => {
           const { SilenceTimer } = await import("/js/shared/session.js");

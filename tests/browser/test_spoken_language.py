@@ -1,4 +1,4 @@
-"""The desk where two languages are spoken: which one is heard, and a button that forces it."""
+"""The operator's page with two spoken languages: the detected one, and a button to force one."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def hall(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[OperatorSer
 
 
 def testify(hall: OperatorServer) -> None:
-    """Let somebody say something in Spanish."""
+    """Let somebody speak Spanish."""
     made = caption(1, "Gracias.", "Gracias.", final=True, engine="heard")
     said = replace(made, transcript=replace(made.transcript, lang="es"))
 

@@ -1,4 +1,4 @@
-"""What a volunteer does at the desk, as `make trial` plays it: three touches at most for each."""
+"""A volunteer's tasks on the operator's page, as in `make trial`: at most three touches each."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
 def test_no_task_at_the_desk_takes_more_than_three_touches(browser: Browser) -> None:
-    """The seconds are printed: they are the machine's as well."""
+    """The seconds are only printed: they depend on the machine too."""
     tasks = play(browser)
     print(table(tasks))
     assert {task.name: task.touches for task in tasks if task.touches > MOST_TOUCHES} == {}

@@ -1,4 +1,4 @@
-"""Who may import whom: data flows one way, and nothing heavy loads before it is needed."""
+"""Check the imports: data flows one way, and nothing heavy loads before it is needed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PACKAGES = [
     *("evaluation", "tuning", "check"),
     *("review", "learning", "daemon", "cli"),
 ]
-"""In the order in which data flows: each imports from itself and from those before it only."""
+"""In the order of the data flow: each imports only from itself and from those before it."""
 
 NEVER = {"server": {"session", "workers"}}
 """Packages that the order allows but that must not know each other."""
@@ -40,30 +40,30 @@ FORBIDDEN_IN_PURE = {
 }
 
 NOT_TESTED_ALONE = {
-    "cli/commands/config",  # with the settings it prints: config/test_schema.py
-    "cli/commands/devices",  # with the devices it lists: audio/test_devices.py
-    "cli/options",  # through each command
+    "cli/commands/config",  # tested with the settings it prints: config/test_schema.py
+    "cli/commands/devices",  # tested with the devices it lists: audio/test_devices.py
+    "cli/options",  # tested through each command
     *("audio/protocols", "engines/protocols"),
     *("core/reports", "core/standing", "core/terms", "daemon/context/sinks"),
     "protocol/past_services",
-    "config/section",  # through the sections that it is the base of
-    "daemon/context/context",  # through the parts that get it
-    # A reference is read by all of these together: church/scripture/test_references.py
+    "config/section",  # tested through the sections derived from it
+    "daemon/context/context",  # tested through the parts that get it
+    # All of these together read a reference: church/scripture/test_references.py
     *(f"church/scripture/{name}" for name in ("reference_reader", "reference_numbers")),
 }
 
 MOST_LINES = 450
-"""Of a module, comments left out: to say why must not cost it its room."""
+"""Per module, without comments: explanations must not use up its lines."""
 MOST_MODULES = 20
-"""Of a folder. One with more needs folders in it."""
+"""Per folder. A folder with more needs subfolders."""
 MOST_IMPORTS = 25
-"""Of our own modules in one module: with more it does several jobs."""
+"""Of our own modules, per module: one with more does several jobs."""
 
 MODULES = [path for path in sorted(PIPELINE.rglob("*.py")) if path.name != "__init__.py"]
 
 
 def place(path: Path) -> str:
-    """Return `package/module` of a file of the program."""
+    """Return `package/module` for a file of the program."""
     return path.relative_to(PIPELINE).with_suffix("").as_posix()
 
 
@@ -81,12 +81,12 @@ def source(path: Path) -> str:
 IMPORT = re.compile(
     r"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import\b|import[ \t]+(\w[\w., \t]*))", re.MULTILINE
 )
-"""An import, which ruff wants on a line of its own. To parse all files takes seconds."""
+"""An import; ruff enforces one per line. Parsing all files takes seconds."""
 
 
 @cache
 def imported(path: Path) -> frozenset[str]:
-    """Return the dotted names that a file imports, wherever in it: programs in strings too."""
+    """Return the dotted names that a file imports anywhere, programs in strings included."""
     found: set[str] = set()
     for module, several in IMPORT.findall(source(path)):
         assert not module.startswith("."), f"{path}: relative import"
@@ -95,7 +95,7 @@ def imported(path: Path) -> frozenset[str]:
 
 
 def packages_imported(path: Path) -> set[str]:
-    """Return the packages of ours that a file imports from, without its own."""
+    """Return our packages that a file imports from, without its own."""
     ours = {name.split(".")[1] for name in imported(path) if name.startswith("pipeline.")}
     return ours - {path.relative_to(PIPELINE).parts[0]}
 
@@ -107,12 +107,12 @@ def test_every_package_has_its_place_in_the_order() -> None:
 
 
 def roots_imported(path: Path) -> set[str]:
-    """Return the packages that a file imports from, ours and others'."""
+    """Return the packages that a file imports from, our own and others."""
     return {name.split(".")[0] for name in imported(path)}
 
 
 def allowed(path: Path) -> set[str]:
-    """Return the packages of ours, without its own, that a file may import from."""
+    """Return our packages that a file may import from, without its own."""
     package = path.relative_to(PIPELINE).parts[0]
     if package == "__main__.py":
         return set(PACKAGES)
@@ -125,7 +125,7 @@ def test_imports_follow_the_order() -> None:
 
 
 def test_modules_that_say_pure_are_pure() -> None:
-    """No thread, clock, socket, file or engine is in a module whose first words say "Pure."."""
+    """A module whose docstring says "Pure." has no thread, clock, socket, file or engine."""
     pure = [path for path in MODULES if PURE.search(source(path))]
     assert len(pure) > 70
     against = {place(path): roots_imported(path) & FORBIDDEN_IN_PURE for path in pure}
@@ -151,7 +151,7 @@ def test_modules_and_folders_stay_small() -> None:
     }
     assert {name: size for name, size in sizes.items() if size > MOST_LINES} == {}
     folders = Counter(path.parent.relative_to(PIPELINE).as_posix() for path in MODULES)
-    del folders["cli/commands"]  # a module a command
+    del folders["cli/commands"]  # one module for each command
     assert {name: count for name, count in folders.items() if count > MOST_MODULES} == {}
 
 
@@ -162,7 +162,7 @@ OURS = re.compile(
 
 @cache
 def modules_imported(path: Path) -> frozenset[str]:
-    """Return the places of our modules that a file imports, also later, inside a function."""
+    """Return the places of our modules that a file imports, inside functions too."""
     found = set()
     for package, names in OURS.findall(source(path)):
         within = Path(*package.split("."))
@@ -181,7 +181,7 @@ def test_no_module_imports_too_many() -> None:
 
 
 def circle(imports: Mapping[str, Iterable[str]]) -> list[str]:
-    """Return what imports each other in a ring, as far as it can be taken apart no further."""
+    """Return the modules left after repeatedly removing those that import none of the rest."""
     left = {name: set(others) - {name} for name, others in imports.items()}
     while leaves := {name for name, others in left.items() if not others & left.keys()}:
         left = {name: others for name, others in left.items() if name not in leaves}
@@ -193,7 +193,7 @@ def test_no_modules_import_each_other_in_a_ring() -> None:
 
 
 def test_no_folders_of_a_package_import_each_other_in_a_ring() -> None:
-    """A module that lies in no folder of its package counts as a folder."""
+    """A module outside its package's folders counts as a folder."""
     imports: dict[str, set[str]] = {}
     for path in MODULES:
         package, room = place(path).split("/")[0], "/".join(place(path).split("/")[:2])
@@ -203,9 +203,9 @@ def test_no_folders_of_a_package_import_each_other_in_a_ring() -> None:
 
 
 def test_unit_tests_mirror_the_program() -> None:
-    """Every module has a test file of its own path; a topic of it may have one beside that.
+    """Every module has a test file at its own path; its topics may have test files beside it.
 
-    The test of `P/module.py` is `P/test_module.py`, that of a topic `P/test_module_topic.py`.
+    The test of `P/module.py` is `P/test_module.py`; a topic's is `P/test_module_topic.py`.
     """
     modules = {place(path) for path in MODULES} - {"__main__"}
     tests = {
@@ -224,7 +224,7 @@ TESTS = sorted((ROOT / "tests").rglob("*.py"))
 
 
 def of(name: str, package: str) -> bool:
-    """Whether a dotted name is a package or lies in it."""
+    """Whether a dotted name is a package or is inside it."""
     return name == package or name.startswith(f"{package}.")
 
 
@@ -239,7 +239,7 @@ def test_the_program_needs_no_script() -> None:
 
 
 def test_tests_import_helpers_but_no_other_test() -> None:
-    """What two tests need is in tests/support, or in scripts/support if a script needs it too."""
+    """Code that two tests need is in tests/support, or scripts/support if a script needs it."""
     near = [path for path in TESTS if ".test_" in source(path)]
     assert [path for path in near if any(".test_" in name for name in imported(path))] == []
     written = re.compile(r"from tests\S*\.test_\w+ import")  # in programs for other processes
@@ -247,7 +247,7 @@ def test_tests_import_helpers_but_no_other_test() -> None:
 
 
 def test_scripts_have_one_import_root() -> None:
-    """A script is `scripts.<package>.<name>` to everybody: nobody imports it by its bare name."""
+    """All import a script as `scripts.<package>.<name>`, never by its bare name."""
     every = [path for root in ROOTS for path in root.rglob("*")]
     inside = [path for path in every if path.suffix in ("", ".py") and path.stem not in ROOT_NAMES]
     bare = {path.stem for path in inside if not path.name.startswith("_")}

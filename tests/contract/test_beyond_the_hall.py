@@ -1,4 +1,4 @@
-"""What leaves the hall of a real service: to relays in each language, and to other programs."""
+"""A real service's outputs beyond the hall: relays in each language, other programs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.slow
 
 
 def faults(service: Service) -> list[str]:
-    """Return the codes of the faults of what leaves the hall."""
+    """Return the fault codes of the outputs beyond the hall."""
     events = (e for e in service.records("event") if e["event"] == "fault")
     return [e["code"] for e in events if e["code"].startswith(("publish-", "output-"))]
 

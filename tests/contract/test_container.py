@@ -1,4 +1,4 @@
-"""Dockerfile, compose.yaml and the workflow name files, commands and settings that there are."""
+"""Dockerfile, compose.yaml and the workflow name existing files, commands and settings."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_what_the_image_copies_is_there_and_not_left_out() -> None:
     left_out = (ROOT / ".dockerignore").read_text("utf-8").split()
     assert names >= {"requirements.lock", "wheels", "."}
     assert [name for name in names if not (ROOT / name).exists() or name in left_out] == []
-    # The wheel is built of these inside the image.
+    # The image builds the wheel from these.
     carried = re.findall(
         r'^"([^"]+)" = "pipeline/bundle/',
         (ROOT / "pyproject.toml").read_text("utf-8"),
@@ -48,7 +48,7 @@ def test_the_workflow_names_files_and_commands_that_there_are() -> None:
 )
 def test_commands_are_understood(words: str) -> None:
     command, *options = shlex.split(words.strip("[]").replace(",", " "))
-    if command == "--jetstream":  # the NATS server's own
+    if command == "--jetstream":  # an option of the NATS server itself
         return
     from importlib import import_module
 

@@ -1,4 +1,4 @@
-"""Plain words at the desk: a stranger of sixty knows each of them."""
+"""The operator's page has plain words only: a sixty-year-old newcomer knows each of them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DETAILS = {
     *("ready_after", "fact_waiting", "waiting_counts", "fact_dropped", "dropped_none"),
     *("fact_memory", "drop_blocks", "drop_records", "drop_partials", "drop_drafts"),
 }
-"""Texts that stand behind "Details", which no volunteer opens."""
+"""Texts behind "Details", which no volunteer opens."""
 NO_WORDS = re.compile(r"`[^`]*`|\{\w+\}|--\S+ [\d.]+")
 WORD = re.compile(r"[a-z]+(?:’[a-z]+)?")
 ENDINGS = ("s", "es", "ed", "d", "ing", "’s")
@@ -28,7 +28,7 @@ def plain() -> frozenset[str]:
 
 
 def strange(text: str, known: frozenset[str]) -> list[str]:
-    """The words of a text that not everybody knows."""
+    """Return the words of a text that not everybody knows."""
     found = WORD.findall(NO_WORDS.sub(" ", text).lower())
     return [
         word
@@ -59,7 +59,7 @@ def test_no_text_at_the_desk_has_a_word_that_not_everybody_knows() -> None:
 
 @pytest.mark.parametrize("name", ["p50", "p95", "Marian", "dBFS", "SHA"])
 def test_names_of_the_machinery_stand_behind_details(name: str) -> None:
-    """In the page itself: each such name is in an element that only Details shows."""
+    """On the page each such name is in an element that only Details shows."""
     page = (ROOT / "displays" / "operator.html").read_text("utf-8")
     lines = [line for line in page.splitlines() if name in line]
     assert all("keeper" in line for line in lines)

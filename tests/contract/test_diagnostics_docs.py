@@ -1,4 +1,4 @@
-"""docs/DIAGNOSTICS.md explains every field, and its questions get answers."""
+"""docs/DIAGNOSTICS.md explains every field, and its queries return results."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ JUDGEMENT = SECTIONS["Flags and quality"] + SECTIONS["`utterance`"]
 
 
 def fields(schema: Any) -> Iterator[str]:
-    """Yield the names of all fields in a schema, those of inner objects too."""
+    """Yield the names of all fields in a schema, nested ones too."""
     if isinstance(schema, dict):
         yield from schema.get("properties", {})
     for inner in schema.values() if isinstance(schema, dict) else schema:
@@ -62,7 +62,7 @@ def test_every_field_is_explained(record: str) -> None:
     schema = orjson.loads((SCHEMA / "records" / f"{record}.json").read_bytes())
     explained = named(SECTIONS[RECORDS[record]])
     if record in ("quality", "translation"):
-        explained |= named(JUDGEMENT)  # "as above"
+        explained |= named(JUDGEMENT)  # the document says "as above"
     assert set(fields(schema)) - explained == set()
 
 
@@ -73,8 +73,8 @@ def test_every_flag_decision_and_exclusion_is_explained() -> None:
 
 def test_the_thresholds_are_those_of_the_program() -> None:
     rows = re.findall(r"^\| `([\w-]+)` \| .* (\S+) \| \w+ (\S+) \|$", JUDGEMENT, re.MULTILINE)
-    told = {name: Limit(float(flag), float(reject)) for name, flag, reject in rows}
-    assert told == {
+    documented = {name: Limit(float(flag), float(reject)) for name, flag, reject in rows}
+    assert documented == {
         name.replace("_", "-"): limit
         for name in THRESHOLDS.__slots__
         if isinstance(limit := getattr(THRESHOLDS, name), Limit)

@@ -1,7 +1,7 @@
-"""The promise of eager finals, with the real segmenter, workers and coordinator.
+"""The guarantee of eager finals, with the real segmenter, workers and coordinator.
 
-A final is what was made of its eager utterance, or speech was announced to have returned before it;
-in the end every utterance has one final, of all its samples, and one record.
+A final comes from its eager utterance, unless resumed speech was reported before it. In the end
+every utterance has one final, from all its samples, and one record.
 """
 
 from __future__ import annotations
@@ -61,11 +61,11 @@ VAD = Vad(
 JOINING = VAD.model_copy(update={"reopen_ms": 64, "fragment_ms": 256, "join_ms": 480})
 
 HOLDING = JOINING.model_copy(update={"hold_ms": 640})
-"""Its texts end no sentence: all of them are held."""
+"""No text ends a sentence here, so all are held."""
 
 
 class Numbers:
-    """A recognizer that tells the first and the last block it hears, as a word."""
+    """A recognizer that returns the first and last block that it hears, as a word."""
 
     name = "numbers"
     degraded_reason = ""
@@ -85,7 +85,7 @@ class Numbers:
 
 
 class Scripted:
-    """A voice detector that says of each block what it is told."""
+    """A voice detector that returns given probabilities, one for each block."""
 
     def __init__(self, probabilities: list[float]) -> None:
         self._probabilities = iter(probabilities)
@@ -104,13 +104,13 @@ def word(pcm: Pcm) -> str:
 
 @cache
 def context() -> DaemonContext:
-    """Return what all lines share: the pages are read once."""
+    """Return the context that all lines share, so that the pages are read once."""
     with TemporaryDirectory() as folder:
         return CoordinatorFixture(Path(folder), start=False).context
 
 
 class Line:
-    """The whole way of an utterance, a step at a time: no thread, and every order is possible."""
+    """An utterance's whole path, step by step: without threads, every order is possible."""
 
     def __init__(self, folder: Path, probabilities: list[float], vad: Vad) -> None:
         self.recorder = SessionRecorder(folder, source="en", targets=("es",), on_fault=print)
@@ -125,7 +125,7 @@ class Line:
             replace(context(), recorder=self.recorder, targets=(target,)), target
         )
         self.reports: list[Report] = []
-        """What engines' threads have reported and the main thread has not seen yet."""
+        """Reports of the engine threads that the main thread has not seen yet."""
         self.degradation = Degradation()
         self.utterances, self.drafts = UtteranceQueue(), DraftQueue(0)
         self.recognizer = Numbers()
@@ -162,7 +162,7 @@ class Line:
         )
 
     def take(self, report: Report) -> None:
-        """Do as the app does."""
+        """Handle a report as the app does."""
         match report:
             case Caption():
                 self.coordinator.show(report)
@@ -226,11 +226,11 @@ SPOKEN = [(0.95, 8), (0.0, 12), (0.95, 8), (0.0, 5), (0.95, 4), (0.0, 30), (0.95
 
 RETURNS = [(0.95, 8), (0.0, 5), (0.95, 8), (0.0, 30)]
 LATE = [*[""] * 10, "rt", "", "", "d"]
-"""What is made of the eager utterance, at block 10, is told when speech has returned, at 13."""
+"""The result of the eager utterance (block 10) is reported after speech resumes (block 13)."""
 
 
 def check(runs: list[tuple[float, int]], work: list[str], rung: Rung, vad: Vad = VAD) -> None:
-    """Hear a stretch of sound; `work` is what engines and main thread do behind each block."""
+    """Hear some audio; `work` is what engines and main thread do after each block."""
     probabilities = [p for p, count in runs for _ in range(count)]
     with TemporaryDirectory() as folder:
         line = Line(Path(folder), probabilities, vad)

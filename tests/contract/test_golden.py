@@ -1,9 +1,9 @@
-"""One scripted service, and the exact messages that it puts on the wire.
+"""One scripted service, and the exact messages that it sends.
 
 tests/contract/golden/service.json is the contract with the pages: the browser tests replay its
-messages. Each step says what the pipeline or the operator does (`do`) and the message that follows,
-null for none. After a change on purpose, run this file as a program to write the messages anew,
-and read the difference.
+messages. Each step has an action of the pipeline or the operator (`do`) and the message that
+follows, null for none. After an intended change, run this file as a program to rewrite the
+messages, and read the diff.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ STEPS: list[dict[str, Any]] = orjson.loads(FILE.read_bytes())
 
 
 class Service:
-    """Carries out steps against a real board."""
+    """Executes the steps on a real board."""
 
     def __init__(self) -> None:
         self.board = CaptionBoard("2026-11-22T09-30-00", "en", "es", 200)
@@ -35,10 +35,10 @@ class Service:
         self.reason = ""
         self.notice = NoticeMessage()
         self.before: list[CaptionMessage] = []
-        """What the operator has changed, as it was."""
+        """Captions as they were before the operator changed them."""
 
     def do(self, step: Mapping[str, Any]) -> bytes | None:
-        """Return the message that one step makes."""
+        """Execute one step; return its message."""
         fields = {key: step[key] for key in step if key not in ("do", "message")}
         match step["do"]:
             case "hello":

@@ -1,4 +1,4 @@
-"""Modules that `make check` does not even read: each of their tests has the mark that says so."""
+"""Modules that `make check` does not read: each of their tests has a mark that excludes it."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from tests.support.marks import left_out, marks_of_all
 from tests.support.paths import ROOT
 
 MARKS = {"slow", "browser", "sound", "train"}
-"""What `make check` leaves out."""
+"""Marks of the tests that `make check` leaves out."""
 EVERY = sorted((ROOT / "tests").rglob("test_*.py"))
 BROWSER = [path for path in EVERY if path.parent.name == "browser"]
 TRAIN = [path for path in EVERY if "\nneeds_train_extra()\n" in path.read_text("utf-8")]
 HEAVY = {"gguf", "peft", "playwright", "safetensors", "tokenizers", "torch", "transformers"}
-"""What no module may import at its top that is read for the fast tests."""
+"""Libraries that no module of the fast tests may import at its top."""
 AT_TOP = re.compile(r"^(?:import|from) (\w+)", re.MULTILINE)
-"""What a module imports as it is read, one on a line, as ruff wants it."""
+"""A module's top-level imports; ruff enforces one per line."""
 
 
 def marks(text: str) -> set[str]:

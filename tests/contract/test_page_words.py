@@ -1,4 +1,4 @@
-"""The texts of pages and of the operator's console: in every language, and none elsewhere."""
+"""The texts of the pages and the operator's console exist in every language, and only there."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _LITERAL = re.compile(r'"([^"\n]*)"|`([^`]*)`')
 _EMPTY_TAGS = {"meta", "link", "input", "img", "use", "path"}
 _KEYS = "data-word", "data-label", "data-title"
 _SPOKEN = {"aria-label": "data-label", "title": "data-title"}
-"""What is read out or shown of a tag, and the mark that says which text it is."""
+"""A tag's visible or spoken attributes, and the mark that names the text."""
 _UNTRANSLATED = {"title", "kbd", "noscript", "abbr"}
-"""The title is written anew; letters of keys, and `p50`, are the same everywhere."""
+"""A script rewrites the title; key letters and `p50` are the same in every language."""
 
 
 def modules() -> dict[str, str]:
@@ -32,7 +32,7 @@ def modules() -> dict[str, str]:
 
 
 class Marked(HTMLParser):
-    """What a page says: each text with the key that it is marked with, and those with none."""
+    """A page's texts: those marked with a key, and those without a mark."""
 
     def __init__(self, html: str) -> None:
         super().__init__()
@@ -98,7 +98,7 @@ def test_these_languages_are_spoken_and_each_has_every_text(
     for lang in LANGS:
         found = texts(lang, folder)
         assert list(found) == list(english)
-        # A line of another form would be in the page, and in none of these tests.
+        # A line in another form would be on the page but in none of these tests.
         source = (folder / f"{lang}.js").read_text("utf-8")
         assert len(re.findall(r"^  ", source, re.MULTILINE)) == len(found)
 
@@ -165,7 +165,7 @@ def test_each_text_is_used_and_each_that_is_asked_for_is_there(page: Marked) -> 
 
 
 def test_the_console_s_modules_have_no_texts_of_their_own() -> None:
-    """Three words in a row are a sentence, and so are two of which the first has a capital."""
+    """Three words in a row count as a sentence; so do two if the first has a capital."""
     sentences = re.compile(r"[A-Za-z]+ [a-z]+ [a-z]+|[A-Z][a-z]+ [a-z]+")
     found = []
     for name, source in modules().items():
@@ -174,14 +174,14 @@ def test_the_console_s_modules_have_no_texts_of_their_own() -> None:
             said = re.sub(r"\$\{[^}]*\}", "", plain or template)
             if sentences.search(said):
                 found.append((name, said))
-    # What the server says, to know it by: word for word, or it would be shown in English.
+    # Texts that identify the server's messages: word for word, or the page shows them in English.
     server = Path(state.__file__).read_text("utf-8")
     assert len(found) == 6
     assert [one for one in found if one[0] != "state" or f'"{one[1]}"' not in server] == []
 
 
 def test_only_the_console_loads_its_texts() -> None:
-    """Phones are to wait for their own words only."""
+    """Phones must not load texts that they do not need."""
     scripts = DISPLAYS / "js"
     importers = {
         path.relative_to(scripts).parts[0]

@@ -1,4 +1,4 @@
-"""Colours of the pages: each that is used is defined, and none of the desk's twice."""
+"""The pages' colours: each used colour is defined, and none of the desk's is defined twice."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_each_value_that_a_page_uses_is_defined_for_it(page: str) -> None:
         path.read_text(encoding="utf-8") for path in sorted((DISPLAYS / "js").rglob("*.js"))
     )
     css = "".join(sheets(page).values())
-    # With a second value behind a comma a page goes on without the first.
+    # With a second value after a comma, a page works without the first.
     used = set(re.findall(r"var\((--[\w-]+)\)", css))
     defined = set(re.findall(r"(--[\w-]+)\s*:", css + html))
     defined |= set(re.findall(r"""["'`](--[\w-]+)""", scripts))

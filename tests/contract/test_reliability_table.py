@@ -27,7 +27,7 @@ class Row(NamedTuple):
 
 
 def lines() -> list[list[str]]:
-    """Return the cells of every line of a table."""
+    """Return the cells of every table line."""
     text = (ROOT / "docs" / "RELIABILITY.md").read_text("utf-8").partition("\n## The soak")[0]
     found = [line for line in text.splitlines() if line.startswith("|")]
     return [[c.strip() for c in re.split(r"(?<!\\)\|", line)[1:-1]] for line in found]
@@ -37,7 +37,7 @@ ROWS = [Row(*cells) for cells in lines() if cells != HEAD and not cells[0].start
 
 
 def quoted_in_the_program() -> set[str]:
-    """Return every word that stands in quotes in the program, as each code does once."""
+    """Return every quoted word in the program; each code is quoted once."""
     files = (file for place in PLACES for file in place.rglob("*.py"))
     return {
         word for file in files for word in re.findall(r'"([a-z0-9-]+)"', file.read_text("utf-8"))
@@ -45,15 +45,15 @@ def quoted_in_the_program() -> set[str]:
 
 
 DEFINED = re.compile(r"^(?:class (\w+)|( {4})?(?:async )?def (test_\w+))", re.MULTILINE)
-"""A class, or a test of a module or of its latest class, as ruff lays them out."""
+"""A class, or a test in a module or in its latest class, as ruff formats them."""
 
 
 @cache
 def defined_in(file: Path) -> frozenset[str]:
-    """Return the tests that a file defines: `name` or `Class::name`."""
+    """Return the tests that a file defines, as `name` or `Class::name`."""
     found: set[str] = set()
     latest = ""
-    # To parse the files would take half a second.
+    # Parsing the files would take half a second.
     for a_class, indent, test in DEFINED.findall(file.read_text("utf-8")):
         latest = a_class or latest
         found |= {f"{latest}::{test}" if indent else test} if test else set()
@@ -68,7 +68,7 @@ def test_the_tables_have_one_shape() -> None:
 
 
 def wrong_in(row: Row, quoted: set[str]) -> Iterator[str]:
-    """Yield what is wrong in a row; `quoted` are the words that the program has in quotes."""
+    """Yield the errors of a row; `quoted` are the quoted words in the program."""
     if not all(row):
         yield "a cell is empty"
     for test in row.tests:

@@ -1,4 +1,4 @@
-"""schema/ is what the types say, and valid by the standard itself."""
+"""schema/ matches the types and is valid JSON Schema."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.support.schemas import SCHEMA
 
 def test_the_files_are_those_that_the_types_make() -> None:
     kept = {str(p.relative_to(SCHEMA).with_suffix("")): p.read_bytes() for p in SCHEMA.rglob("*.*")}
-    # Here, not as the module is read: it takes seconds, and each process of pytest reads it.
+    # Not at import: it takes seconds, and each pytest process imports the module.
     made = {name: text(schema) for name, schema in schemas().items()}
     assert kept == made, "run: python -m scripts.docs.make_schema"
 

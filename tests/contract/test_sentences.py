@@ -1,4 +1,4 @@
-"""docs/sentences.tsv has what the pages say, in every language."""
+"""docs/sentences.tsv has the pages' texts in every language."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a service starts is what `check` tests: a thread that is new here needs a check."""
+"""`check` tests what a service starts: a new thread needs a check."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A service is heard over HTTP: the real program, espeak-ng's voice, and its engine killed."""
+"""Listen to a service over HTTP: the real program, espeak-ng's voice, a killed voice engine."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.slow
 
 
 class Listener(threading.Thread):
-    """Somebody with headphones."""
+    """A listener with headphones."""
 
     def __init__(self, program: Program, lang: str) -> None:
         super().__init__(daemon=True)
@@ -35,7 +35,7 @@ class Listener(threading.Thread):
 
     @property
     def spoken_s(self) -> float:
-        """Seconds in which something is heard."""
+        """Return the seconds with audible sound."""
         if not self.sound:
             return 0.0
         with av.open(io.BytesIO(self.sound), "r", format="mp3") as sound:
@@ -44,7 +44,7 @@ class Listener(threading.Thread):
 
 
 def speaking(program: Program) -> list[int]:
-    """Return the processes that have spoken, oldest first."""
+    """Return the voice engine's processes, oldest first."""
     return [line["pid"] for line in program.log if line.get("engine") == "speech" and "pid" in line]
 
 

@@ -56,13 +56,13 @@ def test_a_server_teaches_both_translators(
     student = Marian(Path("learning/distill/model"))
     student.load()
     assert student.translate(SAID[0]).text
-    # A final translator learns in the same way, and is written as GGUF.
+    # A final translator learns in the same way; the result is a GGUF file.
     final = [*asked, "--student", "gemma", "--base", str(TINY), "--levels", "Q8_0"]
     with real_llama_server(tmp_path) as (url, _):
         assert main([*final, "--set", f"servers.gpu.url={url}"]) == 0
     assert "--role gemma" in capsys.readouterr().out
     assert list(Path("learning/distill-gemma/model").glob("*Q8_0.gguf"))
-    # Without the server nothing begins, and nothing is lost.
+    # Without the server nothing starts, and nothing is lost.
     before = kept.read_bytes()
     assert main([*asked, "--set", f"servers.gpu.url={url}"]) == 1
     assert "[teacher-gone]" in capsys.readouterr().err

@@ -1,7 +1,7 @@
 """Every command and setting that a document prints works as printed.
 
-Options are parsed by the program's own parsers, up to where the work would begin. What is short
-and needs nothing else is run. A command that is new in a document is in `RUN` or `NOT_RUN`.
+The program's own parsers parse the options, up to the start of the work. Commands that are short
+and need nothing else also run. A command that is new in a document must be in `RUN` or `NOT_RUN`.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ RUN = {
     "desk --buttons 'Stream Deck'": 0,
     "desk --buttons Companion --companion page.companionconfig": 0,
 }
-"""In a church's folder with one service: the exit code, or the code of the refusal, and why so."""
+"""Run in a church's folder with one service: the exit code, or the error's code and its reason."""
 
 NOT_RUN = {
     "run": "goes on until the service ends: test_program.py, test_microphone_run.py",
@@ -107,7 +107,7 @@ NOT_RUN = {
     "learn hear": "trains: tests/e2e/test_learning_to_hear.py; its steps are parsed below",
     "learn distill": "trains: tests/e2e/test_distilling.py; its steps are parsed below",
 }
-"""What is parsed only, by its first words, and why."""
+"""Commands that are parsed only, by their first words, and the reason."""
 
 
 TRAININGS = [("learn", name) for name in ("translate", "hear", "distill")]
@@ -123,12 +123,12 @@ _OF_MAKE = {"ARGS", "MAKEFLAGS", "MAKEOVERRIDES", "MFLAGS"}
 
 
 class _Accepted(BaseException):
-    """A command line was parsed; the work would begin now."""
+    """A command line was parsed; the work would start now."""
 
 
 @contextmanager
 def parsing_only() -> Iterator[None]:
-    """End every command where its options are parsed."""
+    """End every command when its options are parsed."""
     with pytest.MonkeyPatch.context() as patch:
         for kind in (argparse.ArgumentParser, Parser):
 
@@ -141,19 +141,19 @@ def parsing_only() -> Iterator[None]:
 
 
 def refused(words: Sequence[str], capsys: pytest.CaptureFixture[str]) -> str:
-    """Return what a command's own parser has against its options, or ""."""
+    """Return the parser's complaint about a command's options, or ""."""
     capsys.readouterr()
     try:
         if words[0] == "stark-translate":
             main(words[1:])
         else:
             with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
-                warnings.simplefilter("ignore", RuntimeWarning)  # of one that is imported already
+                warnings.simplefilter("ignore", RuntimeWarning)  # module already imported
                 patch.setattr(sys, "argv", ["", *words[3:]])
                 runpy.run_module(words[2], run_name="__main__", alter_sys=True)
     except _Accepted:
         return ""
-    except SystemExit as end:  # --help
+    except SystemExit as end:  # from --help
         out, err = capsys.readouterr()
         return "" if end.code == 0 else (err or out).strip().splitlines()[-1]
     except ImportError as error:
@@ -164,18 +164,18 @@ def refused(words: Sequence[str], capsys: pytest.CaptureFixture[str]) -> str:
 def objections(
     found: Iterable[tuple[Printed, Sequence[str]]], capsys: pytest.CaptureFixture[str]
 ) -> list[str]:
-    """Return what parsers have against commands. A sentence may leave out what is required."""
+    """Return the parsers' complaints. A sentence may omit required arguments."""
     with parsing_only():
-        told = ((each, words, refused(words, capsys)) for each, words in found)
+        answers = ((each, words, refused(words, capsys)) for each, words in found)
         return [
             f"{each.where}: {shlex.join(words)}: {why}"
-            for each, words, why in told
+            for each, words, why in answers
             if why and (each.in_block or "are required:" not in why)
         ]
 
 
 def modules() -> list[tuple[Printed, Sequence[str]]]:
-    """Return the printed `python -m` of ours, with those that `make` targets consist of."""
+    """Return our printed `python -m` commands, with those inside `make` targets."""
     found: list[tuple[Printed, Sequence[str]]] = [(each, each.words) for each in COMMANDS]
     for each in COMMANDS:
         if each.words[0] == "make":
@@ -189,7 +189,7 @@ def modules() -> list[tuple[Printed, Sequence[str]]]:
 
 
 def steps(printed: str) -> list[tuple[str, ...]]:
-    """Return the `python -m` among printed command lines."""
+    """Return the `python -m` commands among printed command lines."""
     lines = (
         tuple(shlex.split(line))
         for line in printed.replace("\\\n", "").splitlines()
@@ -199,7 +199,7 @@ def steps(printed: str) -> list[tuple[str, ...]]:
 
 
 def make(each: Printed) -> subprocess.CompletedProcess[str]:
-    # The ARGS of a `make test` around these tests would reach every target through MAKEFLAGS.
+    # Under `make test`, its ARGS would reach every target through MAKEFLAGS.
     env = {name: value for name, value in os.environ.items() if name not in _OF_MAKE}
     return subprocess.run(
         ["make", "--dry-run", "--no-print-directory", *each.words[1:]],
@@ -222,7 +222,7 @@ def test_every_target_of_make_is_there() -> None:
 def test_scripts_and_trainers_have_their_options(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Those too that `learn` would start, as `--dry-run` prints them."""
+    """Includes those that `learn` would start, as `--dry-run` prints them."""
     needs_train_extra()
     for name in ("cut", "translategemma-4b-it"):
         (tmp_path / name).mkdir()
@@ -278,7 +278,7 @@ def test_what_is_short_is_run_as_printed(
     wrong = []
     for text, expected in RUN.items():
         words = [NAME if word == "SESSION" else word for word in shlex.split(text)]
-        # A Bible that is added must not be the one of the tests that follow.
+        # An added Bible must not affect the tests that follow.
         env = {f"XDG_{kind}_HOME": str(tmp_path / kind) for kind in ("CACHE", "DATA")}
         done = told(capsys, *words, cwd=tmp_path, env=env)
         good = (
@@ -293,7 +293,7 @@ def test_what_is_short_is_run_as_printed(
 
 @pytest.mark.usefixtures("own_final_model")
 def test_settings_are_as_printed(tmp_path: Path) -> None:
-    """Each block of config.toml loads, after the one before or by itself; its models exist."""
+    """Each config.toml block loads, after the previous one or alone; its models exist."""
     sections = {f"[{name}" for name in Settings.model_fields}
     known = {*ModelLibrary(tmp_path).known, "auto", "starter", "tiny"}
     wrong, count = [], 0
@@ -330,7 +330,7 @@ def taken(text: str, folder: Path) -> Settings:
 
 
 def test_extras_are_there_as_printed() -> None:
-    """And by the pip of the program's own environment: no index has the program."""
+    """They use the pip of the program's own environment: no index has the program."""
     known = metadata("stark-translate").get_all("Provides-Extra") or []
     found = [
         f"{each.where}: {each.text}"

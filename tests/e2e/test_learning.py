@@ -1,9 +1,9 @@
-"""From services to another quick translator, with the real program, trainer and models.
+"""From services to a new quick translator, with the real program, trainer and models.
 
 A church says "connect night" and wants "Noche de Enlace". Its operators correct it service by
-service; the corrections are collected, mixed, trained on for six seconds, compared, deployed and
-taken back. Whether so little is enough to learn the phrase depends on the machine, and so is
-not asked here: that the whole way leads to a model which the program runs, is.
+service. The corrections are collected, mixed, trained on for six seconds, compared, deployed and
+rolled back. Whether this is enough to learn the phrase depends on the machine, so no test checks
+it. The test checks that the whole path leads to a model that the program runs.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.train]
 
 
 def said(settings_model: str) -> str:
-    """Return what the program's quick translator makes of a sentence nobody has corrected."""
+    """Return the program's quick translation of a sentence that nobody has corrected."""
     settings = load(Path("config.toml")).settings
     assert settings.translate.partial.model == settings_model
     translator = partial_translator(settings)
@@ -58,7 +58,7 @@ def test_what_operators_correct_becomes_a_model_and_goes_again(
     assert "--resume" in capsys.readouterr().out, "a longer time would go on from here"
 
     new = "learning/marian/model"
-    # Few of each set: enough for a comparison.
+    # A few sentences of each set are enough for a comparison.
     code = main(["learn", "compare", "starter", new, "--role", "marian", "--sentences", "4"])
     (compared,) = read_comparisons(data)
     assert code == (compared.verdict == "keep")

@@ -1,8 +1,8 @@
-"""From the sound of two services to a recognizer that hears a church's names, by the real program.
+"""From the audio of two services to a recognizer that knows a church's names.
 
-The names are made up, so Whisper base cannot know them; espeak-ng speaks them, which every machine
-has. Reviewers correct what was misheard; the sound is collected, Whisper is taught, converted,
-proved, compared, deployed and taken back.
+The names are invented, so Whisper base cannot know them. espeak-ng, which every machine has,
+speaks them. Reviewers correct the errors. The real program collects the audio, and Whisper is
+fine-tuned, converted, proved, compared, deployed and rolled back.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ NAMES = spoken_names.NAMES[:3]
 FRAMES = spoken_names.FRAMES[:5]
 VOICES = spoken_names.VOICES[:2]
 STEPS = 8
-"""Of 8 utterances; by steps, since a slow machine must learn as much as a quick one."""
+"""Of 8 utterances each; a step count, so that a slow machine learns as much as a quick one."""
 UNSEEN = "Please open the door for {} and her sister."
 
 
@@ -47,7 +47,7 @@ def spoken(text: str, voice: Voice) -> Pcm:
 
 
 def names_heard(voices: Sequence[Voice]) -> float:
-    """Return the share of names that the configured recognizer hears in sentences of no service."""
+    """Return the share of names that the configured recognizer hears in unseen sentences."""
     settings = load(Path("config.toml")).settings
     engine = recognizer(settings, Dictionary(settings))
     engine.load()
@@ -88,10 +88,10 @@ def test_names_that_were_corrected_are_heard(
     new = "learning/stt/model"
     code = main(["learn", "compare", str(whisper_base), new, "--role", "stt", "--sentences", "4"])
     (compared,) = read_comparisons(DataFolder(Path("learning")))
-    told = {(each.set, each.measure): each.difference for each in compared.measured}
-    assert told["own sound", "terms, %"].difference >= 0  # of three sentences
-    assert told["own sound", "100 - WER"].difference > 0
-    assert ("voices", "100 - WER") in told, "and people of no church are measured too"
+    differences = {(each.set, each.measure): each.difference for each in compared.measured}
+    assert differences["own sound", "terms, %"].difference >= 0  # only three sentences
+    assert differences["own sound", "100 - WER"].difference > 0
+    assert ("voices", "100 - WER") in differences, "and people of no church are measured too"
     asked = ["learn", "deploy", new, "ours", "--role", "stt"]
     assert main(asked) == code
     if code:

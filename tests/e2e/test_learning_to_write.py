@@ -1,9 +1,9 @@
-"""From the corrections of two services to a Gemma that writes a church's term right.
+"""From the corrections of two services to a Gemma that writes a church's term correctly.
 
-The smallest Gemma that ships is taught for a fixed number of steps, so that a slow machine learns
-as much as a quick one, written as GGUF, compared with what it was, deployed and taken back. Each
-step is the real command; the term is asked of a sentence nobody has corrected. That a larger Gemma
-is first cut to the tokens it needs is proved by tests/training/test_fine_tune_gemma.py.
+The smallest shipped Gemma is trained for a fixed number of steps, so that a slow machine learns as
+much as a quick one. It is then written as GGUF, compared with the original, deployed and rolled
+back. Each step is the real command; an uncorrected sentence tests the term. A larger Gemma is
+first cut to the tokens that it needs: tests/training/test_fine_tune_gemma.py proves that.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from training.data.corpora import SERMON_PHRASES  # noqa: E402
 pytestmark = [pytest.mark.slow, pytest.mark.train]
 
 STEPS = 20
-"""Of at most 672 tokens: enough for the term, not for the Spanish around it."""
+"""Of at most 672 tokens each: enough for the term, not for the Spanish around it."""
 
 
 def translated() -> str:
-    """Return what the program's final translator makes of a sentence nobody has corrected."""
+    """Return the program's final translation of a sentence that nobody has corrected."""
     translator = final_translator(load(Path("config.toml")).settings)
     assert translator is not None
     translator.load()
@@ -63,7 +63,7 @@ def test_a_term_that_operators_corrected_is_written_right(
 
     new = "learning/gemma/model/starter-Q8_0.gguf"
     asked = ["learn", "compare", "tiny", new, "--role", "gemma", "--prompt", "starter"]
-    # Four of each set, which is enough to see what the steps have cost elsewhere.
+    # Four of each set are enough to see what the steps cost elsewhere.
     code = main([*asked, "--sentences", "4"])
     (compared,) = read_comparisons(DataFolder(Path("learning")))
     assert code == (compared.verdict == "keep")

@@ -1,5 +1,5 @@
-"""`stark-translate run` from a real sound server: a voice in the room becomes captions, and an
-unplugged microphone is told, waited for and used again.
+"""`stark-translate run` with a real sound server: a voice becomes captions. An unplugged microphone
+is reported; the program waits for it and uses it again.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def test_a_voice_in_the_room_is_captioned_and_an_unplugged_microphone_comes_back
         program.until(lambda: len(program.records()) >= len(before) + 2)
 
         changes = [e for e in program.records("event") if e["event"] == "source"]
-        # Where nothing is played this microphone gives zeros, which a slow machine may wait out.
+        # Without playback this microphone gives zeros; a slow machine may report them.
         lost = [e for e in changes if "zeros" not in e["message"]]
         assert [e["lost"] for e in lost] == [True, False]
         assert program.stop() == 0

@@ -48,13 +48,13 @@ def rows() -> list[Mistake]:
 
 MISTAKES = rows()
 LATE = {"audio-device-missing", "port-in-use"}
-"""Told when a session and engines have begun."""
+"""Reported only after a session and engines have started."""
 ALONE = {m.exit: m for m in sorted(MISTAKES, key=lambda m: m.code in LATE)}.values()
-"""One of each exit code: made at the real command in a process of its own, as those of LATE are."""
+"""One for each exit code, run as the real command in its own process; so are those of LATE."""
 
 
 def prepare(folder: Path) -> None:
-    """Put the files that the page speaks of into a folder."""
+    """Put the files that docs/MISTAKES.md names into a folder."""
     soundfile.write(folder / "speech.wav", np.zeros((16_000, 2)), 16_000)
     (folder / "letter.wav").write_text("Dear sound team, attached is the sermon.")
     (folder / "recordings").mkdir()
@@ -64,7 +64,7 @@ def prepare(folder: Path) -> None:
 
 
 def configure(folder: Path, given: str) -> dict[str, str]:
-    """Write config.toml, or return the variable that is set instead."""
+    """Write config.toml, or return the environment variable to set instead."""
     parts = _code(given)
     if given.startswith("`STARK_"):
         name, _, value = parts[0].partition("=")

@@ -1,4 +1,4 @@
-"""The real program, killed right after an operator went off the record: the words stay gone."""
+"""The real program, killed just after an operator goes off the record: the words stay deleted."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def coordinator(program: Program, directory: Path) -> Iterator[ClientConnection]
 
 
 def written(folder: Path, words: bytes) -> list[str]:
-    """Return the names of the files that have these words."""
+    """Return the names of the files that contain these words."""
     return [path.name for path in folder.iterdir() if words in path.read_bytes()]
 
 

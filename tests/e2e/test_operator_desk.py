@@ -23,7 +23,7 @@ pytestmark = pytest.mark.slow
 async def until(
     socket: ClientConnection, wanted: Callable[[dict[str, Any]], bool]
 ) -> dict[str, Any]:
-    """Return the first message that is wanted; whatever comes must fit its schema."""
+    """Return the first wanted message; every message must fit its schema."""
     while True:
         message: dict[str, Any] = orjson.loads(await asyncio.wait_for(socket.recv(), 90))
         kind = message["type"]
@@ -38,7 +38,7 @@ def caption(key: int, text: str) -> Callable[[dict[str, Any]], bool]:
 
 
 async def operate(program: Program, token: str, own: Path) -> None:
-    """Correct what was heard, teach a word, and take both back; other commands need no engine."""
+    """Correct a transcript, teach a word, and undo both; other commands need no engine."""
     async with (
         connect(program.socket() + "?kind=operator", compression=None) as coordinator,
         connect(program.socket(), compression=None) as phone,
@@ -85,14 +85,14 @@ async def operate(program: Program, token: str, own: Path) -> None:
 
 def test_an_operator_at_work(tmp_path: Path) -> None:
     tiny = {"STARK_TRANSLATE__TRANSLATE__FINAL__MODEL": "tiny"}
-    # From the reading on, in which "the Lord" is said every few seconds.
+    # Start at the Bible reading, where "the Lord" is said every few seconds.
     spoken, rate = soundfile.read(SERMON, start=round(16.8 * 16_000))
-    # Again and again: on a busy machine the operator takes longer than the preacher.
+    # Repeated: on a busy machine the operator takes longer than the preacher.
     soundfile.write(tmp_path / "a.wav", np.tile(spoken, 4), rate)
     with started("run", "--input", "a.wav", cwd=tmp_path, **tiny) as program:
-        told = program.wait_for("operator")
-        assert told["page"] == f"{program.address}/operator"
-        token = (tmp_path / told["token"]).read_text().strip()
+        ready = program.wait_for("operator")
+        assert ready["page"] == f"{program.address}/operator"
+        token = (tmp_path / ready["token"]).read_text().strip()
         own = Path("sessions/dictionary.toml")
         with pytest.MonkeyPatch.context() as patch:
             patch.chdir(tmp_path)

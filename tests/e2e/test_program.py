@@ -27,7 +27,7 @@ TINY = {"STARK_TRANSLATE__TRANSLATE__FINAL__MODEL": "tiny"}
 async def watch(
     program: Program, query: str = "", begun: asyncio.Event | None = None
 ) -> list[dict[str, Any]]:
-    """Return every message of one connection, to its end."""
+    """Return every message of one connection until it ends."""
     async with connect(program.socket(query), compression=None) as display:
         if begun:
             begun.set()
@@ -35,7 +35,7 @@ async def watch(
 
 
 def never_reads(program: Program) -> socket.socket:
-    """Return the connection of a display that opens it and reads nothing."""
+    """Return the connection of a display that never reads."""
     host, port = program.address.removeprefix("http://").split(":")
     deaf = socket.create_connection((host, int(port)))
     deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
@@ -54,7 +54,7 @@ def finals_of(messages: list[dict[str, Any]]) -> dict[int, str]:
 
 
 def test_a_recording_becomes_captions_on_all_displays_and_files(tmp_path: Path) -> None:
-    """On twenty displays, though four more never read."""
+    """Twenty displays get them, although four more never read."""
 
     async def attend(program: Program) -> list[list[dict[str, Any]]]:
         begun = [asyncio.Event() for _ in range(20)]
@@ -114,9 +114,9 @@ def test_a_session_folder_that_cannot_be_made_is_refused(
 
 
 def test_a_broken_gemma_leaves_marian(tmp_path: Path) -> None:
-    """In a dry run, in which the audience is told to stand by and sees no caption."""
+    """In a dry run the audience sees a stand-by notice and no caption."""
     mono, rate = soundfile.read(SERMON, frames=16_000 * 40, dtype="float32")
-    # A voice on the second channel only.
+    # Only the second channel has a voice.
     soundfile.write(tmp_path / "a.wav", np.stack([np.zeros_like(mono), mono], axis=1), rate)
     broken = tmp_path / "broken.gguf"
     broken.write_bytes(b"GGUF" + bytes(1000))
@@ -133,7 +133,7 @@ def test_a_broken_gemma_leaves_marian(tmp_path: Path) -> None:
 
 
 def test_two_daemons_share_a_session_directory(tmp_path: Path) -> None:
-    """One is interrupted twice, which ends it at once; one by a signal, and loses nothing."""
+    """Two interrupts end one at once; a single signal ends the other, which loses nothing."""
     run = ("run", "--input", str(SERMON), "--sessions", "both")
     with started(*run, cwd=tmp_path, **TINY) as one, started(*run, cwd=tmp_path, **TINY) as two:
         assert one.folder != two.folder
@@ -144,8 +144,8 @@ def test_two_daemons_share_a_session_directory(tmp_path: Path) -> None:
         one.wait_for("caption")
         before_s = one.health()["audio_s"]
         assert one.stop(signal.SIGINT) == 0
-        # What was said until then is there: the last caption reaches up to the signal.
+        # Nothing said before the signal is missing: the last caption reaches up to it.
         assert one.journal()[-1]["end_s"] > before_s - 8
         end = one.records("event")[-1]
         assert (end["event"], end["unfinished"]) == ("end", 0)
-        assert end["audio_s"] > before_s - 0.1  # health rounds
+        assert end["audio_s"] > before_s - 0.1  # health() rounds it

@@ -1,6 +1,6 @@
-"""The real Whisper base on human voices, and on sound in which nobody speaks English.
+"""The real Whisper base on human voices, and on sound without English speech.
 
-Its texts pass the program's own voice detector, segmenter and filter, as captions do.
+As for captions, the program's own voice detector, segmenter and filter are used.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ def silence(_: np.random.Generator) -> Pcm:
 def test_what_nobody_said_is_not_shown(
     whisper: Whisper, sound: Callable[[np.random.Generator], Pcm]
 ) -> None:
-    """Nor where the voice detector fails, and loudness lets all through in pieces."""
+    """Nor if the voice detector fails and detection by loudness passes all sound in pieces."""
     pcm = sound(np.random.default_rng(5))
     detector, segmenter = Silero(), Segmenter(Vad())
     detector.load()
@@ -127,8 +127,8 @@ def test_what_nobody_said_is_not_shown(
         assert captions(whisper, piece) == ""
 
 
-# As es-419 says the second text, Whisper takes it for English with 0.21: the limit of 0.15 lets it
-# pass. (With a window of 30 s it hears 0.11.)
+# Whisper gives the second text in the es-419 voice an English probability of 0.21, above the limit
+# of 0.15, so it passes. (With a 30 s window the probability is 0.11.)
 @pytest.mark.parametrize(("voice", "text"), [*zip(("es", "es", "es-419"), SPANISH, strict=True)])
 def test_spanish_is_not_shown_as_english(whisper: Whisper, voice: str, text: str) -> None:
     needs_program("espeak-ng")

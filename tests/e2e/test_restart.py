@@ -1,4 +1,4 @@
-"""The real program, killed and started again: nothing that was shown is gone."""
+"""The real program, killed and restarted: nothing that was shown is lost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is secret in the settings is nowhere in what the real program prints, writes and serves."""
+"""The real program never prints, writes or serves the secrets of its settings."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_no_secret_is_printed_written_or_served(
         (line, mistake)
         for line in SETTINGS.splitlines()
         for mistake in ("no quote", "list", "table", "address")
-        # Any text is a token.
+        # Any text is a valid token.
         if "hush" in line and not (mistake == "address" and "://" not in line)
     ],
 )
@@ -103,7 +103,7 @@ def test_an_error_in_its_own_line_does_not_tell_a_secret(
 
 
 def command_lines(parent: int) -> str:
-    """Return those of a process and all below it."""
+    """Return the command lines of a process and of all its descendants."""
     children = [
         int(child)
         for task in Path(f"/proc/{parent}/task").iterdir()

@@ -1,4 +1,4 @@
-"""`serve-model` as other machines know it: OpenAI's own client, five rooms at a time."""
+"""`serve-model` as other machines use it: OpenAI's own client, five rooms at a time."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ END = "<end_of_turn>"
 
 
 def test_openai_s_own_client_and_five_rooms_side_by_side(tmp_path: Path) -> None:
-    """Four rooms get long answers, and the fifth a whole one before any of theirs has ended."""
+    """Four rooms get long answers; the fifth gets its whole answer before any of them ends."""
     needs_module("openai")
     import openai
 

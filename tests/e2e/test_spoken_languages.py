@@ -19,7 +19,7 @@ pytestmark = pytest.mark.slow
 
 
 def newest(folder: Path, lang: str = "") -> dict[str, list[CaptionMessage]]:
-    """Return the last version of each caption, by the language that was spoken."""
+    """Return the last version of each caption, by spoken language."""
     last = {message.id: message for message in read_journal(folder, lang)}
     spoken: dict[str, list[CaptionMessage]] = {}
     for message in last.values():
@@ -62,6 +62,6 @@ def test_a_testimony_in_spanish_is_captioned_for_everybody(
     assert all("hospital" in text for text in transcripts.values())
     assert "oraron" in transcripts["es"]
     assert "oraron" not in transcripts["en"]
-    # What was heard is no translation to learn from.
+    # A caption in its spoken language is no translation to learn from.
     pairs = "".join(file.read_text("utf-8") for file in folder.glob("*_pairs.jsonl"))
     assert '"source_lang":"es"' not in pairs

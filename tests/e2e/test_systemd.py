@@ -1,4 +1,4 @@
-"""The installed service under a real systemd: install, READY, deaths, upgrade, timers, the end."""
+"""The installed service under a real systemd: install, READY, crashes, upgrade, timers, end."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ DROP_IN = "/etc/systemd/system/stark-translate.service.d/test.conf"
 
 
 def main_pid(machine: Machine) -> str:
-    """Return the service's process once systemd has had its READY, or "" before."""
+    """Return the service's process ID once systemd has its READY, "" before that."""
     pid = machine.show("MainPID")
-    # 0 between the end of a process and what systemd makes of it.
+    # It is 0 after a process ends until systemd reacts.
     return pid if pid != "0" and machine.show("ActiveState") == "active" else ""
 
 
 def learn_by_timer(machine: Machine, name: str, soon: str, leaves: str) -> None:
-    """Have learning done by one of its timers, with the clock moved up to it."""
+    """Let one of the timers start learning; its start time is moved to now."""
     timer, service = (f"stark-translate-{name}.{kind}" for kind in ("timer", "service"))
     machine.write(f"/etc/systemd/system/{timer}.d/test.conf", f"{soon}\nRandomizedDelaySec=0")
-    # At the lowest of all priorities it would wait for whatever else this machine does.
+    # At the lowest priority it would wait for everything else on this machine.
     hurry = "[Service]\nCPUSchedulingPolicy=other\nNice=0\nCPUWeight=100\n"
     hurry += f"StandardOutput=append:/mnt/test/{name}.log\nStandardError=inherit"
     machine.write(f"/etc/systemd/system/{service}.d/test.conf", hurry)
@@ -45,9 +45,9 @@ def test_a_service_from_its_installation_to_its_end(tmp_path: Path) -> None:
     with soundfile.SoundFile(tmp_path / "long.wav", "w", rate, 1) as long:
         for _ in range(10):
             long.write(spoken)
-    tmp_path.chmod(0o755)  # the service's user reads it
+    tmp_path.chmod(0o755)  # the service's user must read it
     with machine(tmp_path) as church:
-        # A file for the microphone, and a watchdog that a test can wait for.
+        # A file replaces the microphone; the watchdog is short enough for a test.
         church.write(
             "/etc/stark-translate/environment",
             "STARK_TRANSLATE__AUDIO__INPUT=/mnt/test/long.wav\n"
@@ -73,7 +73,7 @@ def test_a_service_from_its_installation_to_its_end(tmp_path: Path) -> None:
         church.until(lambda: main_pid(church) not in {"", second}, "a restart by the watchdog")
         assert int(church.show("NRestarts")) >= 2
 
-        # An upgrade that does not start: the version before comes back by itself.
+        # An upgrade that does not start: the previous version comes back automatically.
         church.ok(f"mkdir /mnt/newer; ln -s {CHECKOUT}/* /mnt/newer; rm /mnt/newer/languages.toml")
         church.ok(f"(cat {CHECKOUT}/languages.toml; echo '# newer') >/mnt/newer/languages.toml")
         newer = INSTALL.replace(CHECKOUT, "/mnt/newer") + " --now"
@@ -82,7 +82,7 @@ def test_a_service_from_its_installation_to_its_end(tmp_path: Path) -> None:
         assert "the new version does not start, and the one before is back" in broken.stderr
         church.until(lambda: main_pid(church), "the version before")
         third = main_pid(church)
-        # One that does, and the way back.
+        # An upgrade that starts, and the rollback.
         stamp = church.ok("cat /opt/stark-translate/stamp")
         assert "Installed. Next:" in church.ok(newer)
         assert church.ok("cat /opt/stark-translate/stamp") != stamp
@@ -91,7 +91,7 @@ def test_a_service_from_its_installation_to_its_end(tmp_path: Path) -> None:
         assert church.ok("cat /opt/stark-translate/stamp") == stamp
         assert main_pid(church)
 
-        # By the clock of services: off at power-on, on and off when a timer says so.
+        # By timers: the service is off at power-on, and timers start and stop it.
         church.ok(f"{newer} --timers")
         assert church.show("UnitFileState") == "disabled"
         start, stop = (f"stark-translate-{name}.timer" for name in ("start", "stop"))
@@ -103,7 +103,7 @@ def test_a_service_from_its_installation_to_its_end(tmp_path: Path) -> None:
         church.until(lambda: church.show("ActiveState") == "inactive", "the end by a timer")
         church.ok(f"systemctl stop {stop}")
 
-        # What was said is learnt from on Mondays, and by the month.
+        # Learning runs on Mondays, training once a month.
         learn, train = (f"stark-translate-{name}.timer" for name in ("learn", "train"))
         church.ok(f"systemctl enable --now {learn} {train}")
         assert church.show("NextElapseUSecRealtime", learn).startswith("Mon ")
@@ -120,7 +120,7 @@ def test_a_service_from_its_installation_to_its_end(tmp_path: Path) -> None:
         church.until(lambda: main_pid(church), "the start by a timer")
         church.ok(f"systemctl stop {start}")
 
-        # Wrong settings: a failed start that is not tried again, and whose reason is told.
+        # Wrong settings: the start fails with its reason and is not tried again.
         church.write(DROP_IN, "[Service]\nEnvironment=STARK_TRANSLATE__SERVER__PORT=high")
         assert church.run("systemctl daemon-reload; systemctl restart stark-translate").returncode
         church.until(lambda: church.show("ActiveState") == "failed", "no second try")

@@ -1,4 +1,4 @@
-"""The built wheel, installed: what the program reads travels with it, and llama.cpp does."""
+"""The built and installed wheel: it contains llama.cpp and every file the program reads."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ BUNDLE = "pipeline/bundle/"
 
 @dataclass(frozen=True)
 class Installed:
-    """A virtual environment with the wheel in it, and a folder to work in."""
+    """A virtual environment with the wheel, and a working folder."""
 
     folder: Path
 
     def run(self, *command: str, timeout_s: float = 120) -> subprocess.CompletedProcess[str]:
-        """Run a program of the environment, with nothing of the checkout in reach."""
+        """Run a program of the environment; nothing of the checkout is in reach."""
         own = ("PYTHONPATH", "VIRTUAL_ENV")
         kept = {
             key: value
@@ -45,7 +45,7 @@ class Installed:
         return subprocess.run(
             [self.folder / "venv" / "bin" / command[0], *command[1:]],
             cwd=work,
-            # No compiler is in reach, and nothing else of this machine.
+            # Neither a compiler nor any other program of this machine is in reach.
             env=kept
             | {
                 "PATH": str(self.folder / "venv" / "bin"),
@@ -59,7 +59,7 @@ class Installed:
         )
 
     def ask(self, code: str) -> str:
-        """Return what a line of Python writes."""
+        """Return the output of a line of Python."""
         done = self.run("python", "-c", code)
         assert done.returncode == 0, done.stderr
         return done.stdout.strip()
@@ -67,7 +67,7 @@ class Installed:
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Build the wheel as `make wheel` does; hatchling comes from the package index."""
+    """Build the wheel as `make wheel` does, with hatchling from the package index."""
     if not list((ROOT / "wheels").glob(f"*linux*_{platform.machine()}.whl")):
         without("llama.cpp has no wheel for this machine")
     needs_program(str(UV))
@@ -88,15 +88,15 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Installed:
-    """Install the wheel without its dependencies, and lay those of this environment beside it."""
+    """Install the wheel without dependencies; link those of this environment beside it."""
     folder = tmp_path_factory.mktemp("installed")
     venv = folder / "venv"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", venv], check=True)
     installing: list[str | Path] = [UV, "pip", "install", "--quiet", "--no-deps", "--offline"]
     subprocess.run([*installing, "--python", venv / "bin" / "python", wheel], check=True)
     (packages,) = (venv / "lib").glob("python*/site-packages")
-    # What the index would bring, from this environment: not llama.cpp, which the wheel carries, and
-    # no .pth file, which the editable installation of the checkout is.
+    # This environment replaces the index, except for llama.cpp, which the wheel contains, and for
+    # .pth files, which are the editable installation of the checkout.
     for package in Path(pytest.__file__).parents[1].iterdir():
         if not package.name.startswith("llama_cpp") and package.suffix != ".pth":
             with suppress(FileExistsError):
@@ -146,7 +146,7 @@ def test_the_wheel_holds_every_file_that_the_program_finds(wheel: Path) -> None:
 
 
 def test_it_needs_exactly_what_is_locked(installed: Installed) -> None:
-    """All but llama.cpp, which it carries: an index must not bring what nobody has tested."""
+    """All but llama.cpp, which it contains: an index must not supply untested versions."""
     code = "import importlib.metadata as m; print(*m.requires('stark-translate'), sep='\\n')"
     needed = [each for each in installed.ask(code).splitlines() if "extra ==" not in each]
     lock = (ROOT / "requirements.lock").read_text("utf-8")
@@ -166,13 +166,13 @@ def test_what_ships_is_found_in_the_wheel(installed: Installed) -> None:
     verses = installed.run("stark-translate", "verses", "list")
     assert verses.returncode == 0, verses.stderr
     assert "the program" in verses.stdout
-    told = installed.ask(
+    output = installed.ask(
         "from pipeline.config.schema import Settings; "
         "from pipeline.core.languages import LANGUAGES; "
         "from pipeline.dictionary.store import Dictionary; "
         "print(len(Dictionary(Settings()).lexicon.rules), *LANGUAGES)"
     )
-    rules, *languages = told.split()
+    rules, *languages = output.split()
     assert int(rules) > 50
     assert languages == list(LANGUAGES), "those of the checkout"
 

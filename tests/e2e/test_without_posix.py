@@ -1,6 +1,6 @@
-"""The program where there is no POSIX: what Windows lacks is hidden from it in each process.
+"""The program without POSIX: each process hides from it what Windows lacks.
 
-Windows and macOS themselves are not here. `tests/support/no_posix` says what is hidden.
+No test runs on Windows or macOS. `tests/support/no_posix` defines what is hidden.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ def test_what_windows_lacks_is_hidden(environment: dict[str, str]) -> None:
         "print(f.fcntl, j._INHERITS, j._WAITING.__name__, s.HANGUP)"
     )
     command = [sys.executable, "-c", code]
-    told = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-    assert told.stdout.split() == ["None", "False", "SelectSelector", "None"]
+    answer = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert answer.stdout.split() == ["None", "False", "SelectSelector", "None"]
 
 
 def test_a_recording_is_captioned_and_everything_else_checked(
@@ -79,5 +79,5 @@ def test_ctrl_c_ends_it_and_its_engines(environment: dict[str, str], tmp_path: P
         finally:
             running.kill()
             running.wait()
-    # Nothing was said yet: only after a clean end is such a session removed.
+    # Nothing was said yet: only a clean end removes such a session.
     assert b'"event":"session removed"' in (tmp_path / "log").read_bytes()

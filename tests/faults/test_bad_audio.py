@@ -1,6 +1,6 @@
 """Bad recordings through the real chain: file, resampling, Silero, segmenter, queues, files.
 
-What a recognizer would hear adds nothing here, so a scripted one stands in, unless said otherwise.
+The recognized text does not matter here, so a scripted recognizer is used unless stated otherwise.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ HEARD_S = 12.9
 
 
 class Ears:
-    """A recognizer that says how much it heard."""
+    """A recognizer whose text is the duration that it heard."""
 
     name = "ears"
     hotwords = ""
@@ -54,7 +54,7 @@ class Ears:
 def hear(
     tmp_path: Path, file: Path, *, channel: int = 1, silero: bool = True, **more: Any
 ) -> Service:
-    """Run a service on a file as fast as it goes. It must end cleanly."""
+    """Run a service on a file at full speed. It must end cleanly."""
     service = Service(
         tmp_path / "sessions",
         source=AudioFile(file, channel=channel, pace="fast"),
@@ -68,13 +68,13 @@ def hear(
 
 @pytest.fixture(scope="module")
 def spans(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[float, float]]:
-    """When something is said in the recording as it should be."""
+    """Return the spans of speech in the undamaged recording."""
     path = tmp_path_factory.mktemp("good")
     return said(hear(path, wav(path / "good.wav", speech(HEARD_S))))
 
 
 def said(service: Service) -> list[tuple[float, float]]:
-    """Return the spans of what stood in the end: a final that is gone on with has two lines."""
+    """Return the spans of the last versions: a continued final has two journal lines."""
     last = {line["id"]: (line["start_s"], line["end_s"]) for line in service.journal()}
     return list(last.values())
 
@@ -129,7 +129,7 @@ def test_full_scale_clipping_is_heard_and_on_record(
 ) -> None:
     file = wav(tmp_path / "a.wav", np.clip(speech(HEARD_S) * 100, -1, 1), subtype="PCM_16")
     service = hear(tmp_path, file)
-    assert len(said(service)) >= len(spans) // 2  # noise is louder too, and pauses shorter
+    assert len(said(service)) >= len(spans) // 2  # noise is louder too, and pauses are shorter
     assert {record["peak_dbfs"] for record in service.records()} == {0.0}
 
 
@@ -168,7 +168,7 @@ def test_minutes_without_a_pause_are_cut_and_lose_nothing(tmp_path: Path) -> Non
     assert spans[0][0] == 0
     assert spans[-1][1] == pytest.approx(180, abs=0.04)
     for (_, end_s), (start_s, _) in pairwise(spans):
-        assert start_s == pytest.approx(end_s, abs=0.002)  # neither a hole nor a word twice
+        assert start_s == pytest.approx(end_s, abs=0.002)  # neither a gap nor a repeated word
     assert {r["filtered"] for r in service.records()} == {""}
     assert faults(service) == []
 
@@ -229,7 +229,7 @@ def test_what_is_no_recording_is_refused_by_the_real_program(
 
 
 def test_a_file_of_many_hours_says_its_length_first_and_how_far_it_is(tmp_path: Path) -> None:
-    """A header of 12 hours and no block on the disk: it once read on without a word."""
+    """A sparse file with a 12 h header; such a file was once read without any message."""
     seconds = 12 * 3600
     file = wav(tmp_path / "a.wav", np.zeros(16_000), subtype="PCM_16")
     header = bytearray(file.read_bytes()[:44])

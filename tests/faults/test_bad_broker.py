@@ -1,4 +1,4 @@
-"""What leaves the hall may fail in any way: captions in the hall are as without it."""
+"""Outputs beyond the hall fail in any way; captions in the hall stay the same."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ USERS = 'authorization { users = [ { user: church, password: "right" } ] }\n'
 
 
 def faults(service: Service) -> list[str]:
-    """Return the codes of the faults of what leaves the hall."""
+    """Return the fault codes of the outputs beyond the hall."""
     events = (e for e in service.records("event") if e["event"] == "fault")
     return [e["code"] for e in events if e["code"].startswith(("publish-", "output-"))]
 
 
 def untouched(service: Service) -> bool:
-    """Whether the hall had every final."""
+    """Whether the hall got every final."""
     return service.run() == 0 and service.finals() == all_finals("gemma")
 
 
@@ -45,7 +45,7 @@ def test_wrong_credentials(tmp_path: Path) -> None:
 
 
 def test_a_broker_without_room(tmp_path: Path) -> None:
-    """JetStream keeps nothing beyond this, as with a full disk."""
+    """JetStream stores nothing beyond this limit, as with a full disk."""
     needs_nats()
     with NatsServer(tmp_path / "nats", most_bytes=100) as server:
         service = published(tmp_path, server.url)

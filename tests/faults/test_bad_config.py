@@ -37,7 +37,7 @@ def test_a_wrong_file_is_refused_before_anything_starts(
 @pytest.mark.parametrize(
     ("variable", "says"),
     [
-        ("AUDIO={", 'field "audio"'),  # a whole section, and not JSON
+        ("AUDIO={", 'field "audio"'),  # a whole section, but not valid JSON
         ("AUDIO=[]", "audio"),
         ("SERVER__PORT=http", "server.port"),
         ("SEVER__PORT=1", "Did you mean server?"),
@@ -63,7 +63,7 @@ def test_a_wrong_variable_is_refused(
 def test_a_name_that_is_not_utf_8_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """As on a disk from a Windows machine of long ago: señor.wav in Latin-1."""
+    """As on a disk from an old Windows machine: señor.wav in Latin-1."""
     name = os.fsdecode("señor.wav".encode("latin-1"))
     assert main(["run", "--sessions", str(tmp_path), "--input", str(tmp_path / name)]) == 78
     err = capsys.readouterr().err
@@ -76,14 +76,14 @@ def test_a_name_that_is_not_utf_8_is_refused(
 def test_a_language_that_no_model_can_name_is_a_wrong_setting(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is only noticed by an engine, in its thread, and still ends with 78."""
+    """Only an engine notices it, in its thread; the exit code is still 78."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("STARK_TRANSLATE__TRANSLATE__TARGET", "xx")
-    # By their paths, of whose languages nobody knows.
+    # Given as paths, so that their languages are unknown.
     partial, final = resolve("marian", "starter"), resolve("gemma", "tiny")
     monkeypatch.setenv("STARK_TRANSLATE__TRANSLATE__PARTIAL__MODEL", str(partial))
     monkeypatch.setenv("STARK_TRANSLATE__TRANSLATE__FINAL__MODEL", str(final))
     assert main(["run", "--port", "0", "--input", str(SERMON)]) == 78
-    said = capsys.readouterr().err.splitlines()[-1]
-    assert "no language with the code 'xx'" in said
-    assert said.endswith("[lang-unknown]")
+    error = capsys.readouterr().err.splitlines()[-1]
+    assert "no language with the code 'xx'" in error
+    assert error.endswith("[lang-unknown]")

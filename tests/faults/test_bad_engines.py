@@ -1,4 +1,4 @@
-"""Engines that go wrong in the middle of a service, and a disk that holds everything up."""
+"""Engines that fail in the middle of a service, and a disk that blocks."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def test_a_recognizer_that_runs_away_leaves_what_it_had_understood(tmp_path: Pat
 def test_a_disk_that_does_not_answer_delays_no_caption(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The first line of the journal is on its way to the disk until everything has been said."""
+    """The write of the journal's first line blocks until everything has been said."""
     answers = threading.Event()
     sync = os.fdatasync
 

@@ -1,4 +1,4 @@
-"""Session folders that cannot be written to, from the start or later."""
+"""Session folders that are not writable, from the start or later."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def finals_shown(messages: list[dict[str, Any]]) -> list[int]:
 
 
 class TestFullDisk:
-    """A session on a disk that fills up after the first sentence."""
+    """A session on a disk that becomes full after the first sentence."""
 
     def serve(self, tmp_path: Path, *, freed: bool) -> tuple[int, Service, list[dict[str, Any]]]:
         disk = tmp_path / "disk"
@@ -55,7 +55,7 @@ class TestFullDisk:
             assert code == 1
             assert "[session-incomplete]" in str(service.app.failure)
             journal = (service.app.folder / "captions.jsonl").read_bytes()
-            assert journal.endswith(b"}\n")  # nothing torn
+            assert journal.endswith(b"}\n")  # no torn line
             assert service.finals() == all_finals("gemma")[: len(service.finals())]
             assert service.finals()
 
@@ -69,7 +69,7 @@ class TestFullDisk:
 
 
 def test_a_folder_that_takes_no_more_writes_costs_the_record_only(tmp_path: Path) -> None:
-    """The real program, whose files may not grow any more from one moment to the next."""
+    """The real program; suddenly its files may not grow any more."""
     wav(tmp_path / "a.wav", speech(7))
     with started("run", "--input", "a.wav", cwd=tmp_path) as program:
         program.wait_for("ready")
@@ -112,7 +112,7 @@ def test_a_token_that_cannot_be_kept_is_refused(
 def test_a_journal_torn_anywhere_is_exported_up_to_there(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The power fails while the journal is written: cut it at every byte of its last line."""
+    """The power fails during a write: cut the journal at every byte of its last line."""
     service = Service(tmp_path)
     assert service.run() == 0
     journal = service.app.folder / "captions.jsonl"

@@ -1,7 +1,7 @@
-"""Models that are not there, not whole or not of the right kind, given to the real program.
+"""Missing, incomplete or wrong models, given to the real program.
 
-The engines' own tests (tests/engines) go through every file of a model; these hold that each kind
-of trouble ends the start with one sentence, its code and the right exit code.
+The engines' own tests (tests/engines) cover every file of a model. These tests check that each
+kind of fault ends the start with one sentence, its code and the right exit code.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def refused(
 
 
 def truncated(folder: Path, copy: Path, name: str, share: float) -> Path:
-    """Return a copy of a model in which one file ends early."""
+    """Return a copy of a model with one truncated file."""
     needs_file(folder)
     shutil.copytree(folder, copy)
     data = (copy / name).read_bytes()
@@ -93,7 +93,7 @@ def test_a_truncated_file_is_a_broken_model(refused: Refused, tmp_path: Path, ro
 
 
 def flipped(model: Path) -> Path:
-    """Make a copy of Marian in which a bit has flipped, with a list of what was there before."""
+    """Copy Marian with a flipped bit; its file list has the hashes from before."""
     needs_file(MARIAN)
     shutil.copytree(MARIAN, model)
     files = tuple(
@@ -117,7 +117,7 @@ def flipped(model: Path) -> Path:
 def test_broken_models_of_further_languages_cost_those_only_and_a_flipped_bit_is_told(
     tmp_path: Path,
 ) -> None:
-    """What has a flipped bit loads without a word; its hash tells, in the background."""
+    """A model with a flipped bit loads without an error; the background hash check finds it."""
     own, models, pulled_one = tmp_path / "own", tmp_path / "models", "opus-mt-en-fr"
     pulled(models, pulled_one, "marian", starter_files("marian"))
     next(models.rglob("source.spm")).unlink()
@@ -149,14 +149,14 @@ def test_broken_models_of_further_languages_cost_those_only_and_a_flipped_bit_is
         program.until(lambda: len(faults("model-broken")) == len(broken), what="broken models")
         program.until(lambda: faults("model-changed"), what="flipped bit")
         program.until(lambda: len(program.journal()) >= 2, what="captions")
-        told = {each["lang"]: each["setback"] for each in program.health()["languages"]}
+        setbacks = {each["lang"]: each["setback"] for each in program.health()["languages"]}
         (changed,) = faults("model-changed")
         stages = {fault["stage"] for fault in faults("model-broken")}
         assert program.stop() == 0
     assert str(own / "model.bin") in changed["message"]
     who = {"partial": "the quick translator failed", "final": "the final translator failed"}
     for lang, (name, section, _) in broken.items():
-        assert told[lang].startswith(f"{name}: ")
-        assert who[section] in told[lang]
+        assert setbacks[lang].startswith(f"{name}: ")
+        assert who[section] in setbacks[lang]
         assert any(lang in stage for stage in stages)
     assert {line["target"]["lang"] for line in program.journal()} == {"es"}

@@ -1,5 +1,5 @@
-"""Connections that lead nowhere. What displays may get wrong once they are connected is in
-tests/unit/server (test_hub.py, test_inbound.py) and tests/unit/protocol/test_codec.py.
+"""Useless connections. Errors of connected displays are tested in tests/unit/server (test_hub.py,
+test_inbound.py) and tests/unit/protocol/test_codec.py.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tests.support.patience import PATIENCE_S
 
 
 async def ends(reader: asyncio.StreamReader) -> bytes:
-    """Read until the server hangs up, whichever way."""
+    """Read until the server closes the connection in any way."""
     try:
         return await asyncio.wait_for(reader.read(), PATIENCE_S)
     except ConnectionError:
@@ -31,7 +31,7 @@ async def ends(reader: asyncio.StreamReader) -> bytes:
 @pytest.mark.slow
 @in_loop
 async def test_half_open_and_slow_handshakes_are_cut_off_and_hold_up_nobody() -> None:
-    """A hundred that send nothing, a hundred that stop in the middle, one that drips."""
+    """100 clients send nothing, 100 stop in the middle, one sends byte by byte."""
 
     async def drip(service: Service) -> bytes:
         reader, writer = await asyncio.open_connection("127.0.0.1", service.hub.port)
@@ -61,7 +61,7 @@ async def test_half_open_and_slow_handshakes_are_cut_off_and_hold_up_nobody() ->
                 assert b"101" not in await ends(reader)
                 writer.close()
             assert b"101" not in await dripping
-            # To the end of its handshake one that drips would need two minutes and more.
+            # The client that sends byte by byte needs over two minutes for its handshake.
             assert clock() - began_s < PATIENCE_S
             service.say(2)
             while (message := await receive(display))["type"] == "alive":
@@ -85,7 +85,7 @@ async def test_a_display_that_hangs_up_in_the_middle_of_a_message_is_forgotten()
         reader, writer = await asyncio.open_connection("127.0.0.1", service.hub.port)
         writer.write(UPGRADE)
         assert b"101" in await reader.readline()
-        writer.write(b"\x81\xfe")  # a masked text frame, and then no more
+        writer.write(b"\x81\xfe")  # the start of a masked text frame, and then nothing
         writer.transport.abort()
         async with asyncio.timeout(PATIENCE_S):
             while len(service.hub._clients):
@@ -96,15 +96,15 @@ async def test_a_display_that_hangs_up_in_the_middle_of_a_message_is_forgotten()
 def test_neither_too_few_descriptors_nor_a_full_hall_keep_captions_and_operators_out(
     tmp_path: Path,
 ) -> None:
-    """The real program: 64 file descriptors and 100 connections that ask for nothing, and then
-    two addresses that fill the hall, and silence from three more.
+    """The real program with 64 file descriptors and 100 idle connections. Then two addresses fill
+    the hall, and three more open silent connections.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     many = (min(hard, 8192), hard)
     resource.setrlimit(resource.RLIMIT_NOFILE, many)
     silent: list[socket.socket] = []
     try:
-        small = {"STARK_TRANSLATE__SERVER__MAX_CLIENTS": "200"}  # so the port has 700 connections
+        small = {"STARK_TRANSLATE__SERVER__MAX_CLIENTS": "200"}  # the port accepts 700 connections
         with started("run", "--input", str(SERMON), cwd=tmp_path, **small) as program:
             program.wait_for("ready")
             resource.prlimit(program.process.pid, resource.RLIMIT_NOFILE, (64, hard))
@@ -133,7 +133,7 @@ def test_neither_too_few_descriptors_nor_a_full_hall_keep_captions_and_operators
 
 
 async def fill_the_hall(port: int, token: str, silent: list[socket.socket]) -> None:
-    """See that this machine and operators get in all the same; `silent` gets the connections."""
+    """Check that this machine and operators still get in; add the connections to `silent`."""
     tablet = await display(port, "127.0.0.9", token)
     await tablet.close()
     async with contextlib.AsyncExitStack() as crowd:
@@ -150,7 +150,7 @@ async def fill_the_hall(port: int, token: str, silent: list[socket.socket]) -> N
             operator = await display(port, address, token)
             assert await may_command(operator)
             await operator.close()
-        # Who asks gets a page as well, from wherever it comes.
+        # A client from any address also gets a page.
         reader, writer = await asyncio.open_connection(
             "127.0.0.1", port, local_addr=("127.0.0.5", 0)
         )
@@ -160,7 +160,7 @@ async def fill_the_hall(port: int, token: str, silent: list[socket.socket]) -> N
 
 
 async def display(port: int, address: str, token: str = "") -> ClientConnection:
-    """Connect from an address, with a token as an operator."""
+    """Connect from an address; with a token, as an operator."""
     place = f"ws://127.0.0.1:{port}/ws"
     made = await connect(place, local_addr=(address, 0), compression=None, max_queue=None)
     assert (await receive(made))["type"] == "hello"
@@ -172,7 +172,7 @@ async def display(port: int, address: str, token: str = "") -> ClientConnection:
 
 
 async def may_command(operator: ClientConnection) -> bool:
-    """Tell whether a command is looked at."""
+    """Return whether the server processes a command."""
     await send(operator, type="command", name="hide", id=999_999)
     while (message := await receive(operator))["type"] != "error":
         pass

@@ -1,7 +1,7 @@
-"""Signals at every stage, and terminals that go away. Whatever comes, what was said is on disk.
+"""Signals at every stage, and terminals that close. In every case the captions are on disk.
 
-The stages are held open by scripted engines; the signals and their handlers are real. Further down
-the real program is sent signals from its first moment on.
+Scripted engines hold the stages open; the signals and their handlers are real. Further down, the
+real program gets signals from its first moment on.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from tests.support.sounds import speech, wav
 pytestmark = pytest.mark.slow
 
 LIGHT = {"STARK_TRANSLATE__TRANSLATE__FINAL__ENGINE": "marian"}
-"""Finals are the quick translator's: what is tried is no matter of engines."""
+"""The quick translator makes the finals: these tests do not depend on the engines."""
 FAST_RUN = ("-m", "pipeline", "run", "--input", "a.wav", "--pace", "fast", "--port", "0")
 
 
@@ -41,7 +41,7 @@ def end_event(service: Service) -> dict[str, object]:
 
 @dataclass
 class SlowToLoad(FakeRecognizer):
-    """A model that takes its time, or for ever."""
+    """A model that loads slowly or never."""
 
     until: threading.Event = field(default_factory=threading.Event)
 
@@ -117,7 +117,7 @@ def test_in_the_middle_of_a_sentence_what_was_said_of_it_is_final(tmp_path: Path
 def test_twice_while_the_last_captions_are_on_their_way_nothing_is_waited_for_or_lost(
     tmp_path: Path, first: int, second: int
 ) -> None:
-    """All is said; the final translator hangs. The quick one's text becomes final."""
+    """All is said; the final translator hangs. The quick translator's text becomes final."""
     hang = threading.Event()
 
     async def beside(service: Service) -> None:
@@ -144,7 +144,7 @@ def test_twice_while_the_last_captions_are_on_their_way_nothing_is_waited_for_or
 
 
 def test_while_displays_are_told_goodbye(tmp_path: Path) -> None:
-    """A display that never answers holds up the end for two seconds: signals change nothing."""
+    """A display that never answers delays the end by two seconds; signals change nothing."""
     deaf = socket.socket()
 
     async def beside(service: Service) -> None:
@@ -172,9 +172,9 @@ def test_while_displays_are_told_goodbye(tmp_path: Path) -> None:
 
 
 def test_a_storm_of_signals_ends_nothing_and_then_the_end_is_clean(tmp_path: Path) -> None:
-    """Windows that change, jobs that stop and go on, children, hangups, all mixed; then hangups.
+    """SIGWINCH, job control, SIGCHLD and SIGHUP, all mixed; then only SIGHUP.
 
-    Thousands of them a second once filled asyncio's pipe: traces on the terminal, and no end.
+    Thousands a second once filled asyncio's pipe: tracebacks on the terminal, and no end.
     """
     wav(tmp_path / "a.wav", speech(60))
     draw = random.Random(20261122)
@@ -193,14 +193,14 @@ def test_a_storm_of_signals_ends_nothing_and_then_the_end_is_clean(tmp_path: Pat
         code = program.stop(signal.SIGTERM)
     assert code == 0, program.noise
     assert program.noise == []
-    told = [line["event"] for line in program.log]
-    assert 1 <= told.count("reloaded") < 200
-    # Nothing was said yet: only after a clean end is such a session removed.
-    assert "session removed" in told
+    events = [line["event"] for line in program.log]
+    assert 1 <= events.count("reloaded") < 200
+    # Nothing was said yet: only a clean end removes such a session.
+    assert "session removed" in events
 
 
 def test_from_its_first_moment_on_it_ends_soon_and_leaves_nothing_torn(tmp_path: Path) -> None:
-    """Before it serves, a signal ends it as it ends any program; from then on, cleanly."""
+    """Before it serves, a signal kills it like any program; from then on it ends cleanly."""
     wav(tmp_path / "a.wav", speech(30))
     codes = []
     for delay_s, number in (
@@ -220,10 +220,10 @@ def test_from_its_first_moment_on_it_ends_soon_and_leaves_nothing_torn(tmp_path:
             codes.append(code)
             serving = any(line["event"] == "serving" for line in program.log)
             assert code in ((0,) if serving else (0, 1, -number)), (delay_s, program.noise)
-            told = {line["event"] for line in program.log}
-            if "ready" in told and "session removed" not in told:
+            events = {line["event"] for line in program.log}
+            if "ready" in events and "session removed" not in events:
                 assert program.records("event")[-1]["event"] == "end"
-            elif serving:  # a run that came to nothing leaves nothing
+            elif serving:  # a run without captions leaves nothing
                 assert not (tmp_path / program.folder).exists()
     assert codes[-1] == 0
     for file in tmp_path.glob("sessions/2*/*.jsonl"):
@@ -232,7 +232,7 @@ def test_from_its_first_moment_on_it_ends_soon_and_leaves_nothing_torn(tmp_path:
 
 
 def test_a_reader_that_leaves_ends_nothing(tmp_path: Path) -> None:
-    """`stark-translate run 2>&1 | less`, and less is quit: SIGPIPE must not take captions along."""
+    """In `stark-translate run 2>&1 | less`, less quits: SIGPIPE must not end the captions."""
     wav(tmp_path / "a.wav", speech(7))
     reads, writes = os.pipe()
     process = subprocess.Popen(
@@ -262,7 +262,7 @@ def test_standard_streams_that_are_closed_harm_nothing(tmp_path: Path) -> None:
 
 
 def test_a_terminal_that_is_closed_ends_its_service(tmp_path: Path) -> None:
-    """The window is closed, or the connection to the machine breaks."""
+    """The window closes, or the connection to the machine breaks."""
     wav(tmp_path / "a.wav", speech(120))
     child, terminal = pty.fork()
     if child == 0:
@@ -275,10 +275,10 @@ def test_a_terminal_that_is_closed_ends_its_service(tmp_path: Path) -> None:
         while b"listening" not in shown and b"speech" not in shown:
             shown += os.read(terminal, 4096)
     finally:
-        os.close(terminal)  # the kernel sends SIGHUP, and every write from now on fails
+        os.close(terminal)  # the kernel sends SIGHUP, and every later write fails
     _, status = os.waitpid(child, 0)
     assert os.waitstatus_to_exitcode(status) == 0
-    # Nothing was said yet: only after a clean end is such a session removed.
+    # Nothing was said yet: only a clean end removes such a session.
     assert not list(tmp_path.glob("sessions/2*"))
 
 

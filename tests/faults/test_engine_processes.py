@@ -1,7 +1,7 @@
-"""The real program while a sermon plays, and its engines' processes die: nothing is lost.
+"""The engine processes of the real program die while a sermon plays: nothing is lost.
 
-That each kind of death is seen and followed by another process is tried in
-tests/unit/engines/process/test_keeper.py; here are the services that live through them.
+tests/unit/engines/process/test_keeper.py tests that each kind of death is detected and followed
+by a new process. Here whole services survive them.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
 PATIENT = {
     "STARK_TRANSLATE__ENGINES__HANG_S": "120",
     "STARK_TRANSLATE__TRANSLATE__FINAL__DEADLINE_S": "120",
-    # What is tried here are deaths, on machines where other tests run beside.
+    # The tests are about deaths, not load; other tests run on the same machine.
     "STARK_TRANSLATE__TRANSLATE__FINAL__MODEL": "tiny",
     "STARK_TRANSLATE__SESSION__DRAIN_S": "120",
-    # One final a sentence: what is gone on with has two, and depends on when the reader looks.
+    # One final for each sentence: a continued one has two, depending on when the test reads.
     "STARK_TRANSLATE__VAD__REOPEN_MS": "0",
     "STARK_TRANSLATE__VAD__JOIN_MS": "0",
-    # Every utterance is recognized once as a whole, and its drafts cost little of the processor.
+    # Every utterance is recognized once as a whole, and its drafts cost little CPU time.
     "STARK_TRANSLATE__VAD__EAGER_MS": "0",
     "STARK_TRANSLATE__VAD__PARTIAL_MS": "1500",
 }
@@ -55,12 +55,12 @@ WHO = {
     "final": "the final translator",
 }
 SPOKEN_S = 107.4
-"""In the sermon the hymn begins here."""
+"""The hymn in the sermon starts here."""
 
 
 @contextmanager
 def playing(tmp_path: Path, **env: str) -> Iterator[Program]:
-    """Play the sermon twice as it was spoken, without its hymn."""
+    """Play the sermon twice at real-time pace, without its hymn."""
     pcm = speech(SPOKEN_S)
     wav(tmp_path / "a.wav", np.concatenate([pcm, pcm]), subtype="PCM_16")
     with started("run", "--input", "a.wav", cwd=tmp_path, **(PATIENT | env)) as program:
@@ -68,7 +68,7 @@ def playing(tmp_path: Path, **env: str) -> Iterator[Program]:
 
 
 def in_children(site: Path, texts: dict[str, str]) -> dict[str, str]:
-    """Return the variables with which the children for each part run its text first."""
+    """Return the environment variables that make the children for each part run its text first."""
     site.mkdir(exist_ok=True)
     for part, text in texts.items():
         put_into_children(site / part, part, text)
@@ -78,7 +78,7 @@ def in_children(site: Path, texts: dict[str, str]) -> dict[str, str]:
 
 
 def pid_of(program: Program, part: str) -> int:
-    """Return the number of the process that has loaded an engine last."""
+    """Return the ID of the process that has loaded an engine last."""
     lines = [line for line in program.log if line.get("event") == "engine"]
     pid: int = [line["pid"] for line in lines if line["engine"] == part][-1]
     return pid
@@ -102,15 +102,15 @@ def await_finals(program: Program, count: int) -> None:
 
 
 def strike(program: Program, part: str, number: signal.Signals) -> None:
-    """Send a signal to the process of a part; wait until it is gone, and this is known."""
+    """Send a signal to a part's process; wait until it has ended and the fault is reported."""
     pid = pid_of(program, part)
-    told = len(faults(program))
+    seen = len(faults(program))
     os.kill(pid, number)
     program.until(lambda: not psutil.pid_exists(pid), what=f"end of {part}")
 
     def words() -> list[str]:
-        # The reason at the desk may be gone before anybody has looked.
-        return [fault["message"].lower() for fault in faults(program)[told:]]
+        # The reason on the operator's page may vanish before the test reads it.
+        return [fault["message"].lower() for fault in faults(program)[seen:]]
 
     program.until(lambda: any(WHO[part] in each for each in words()), what=f"fault of {part}")
 
@@ -124,10 +124,10 @@ def words_of(text: str) -> Counter[str]:
 
 
 def missing(program: Program) -> list[tuple[float, float]]:
-    """Return which sentences of those that were spoken are in no caption, from when to when."""
+    """Return the start and end of the spoken sentences that are in no caption."""
     captions = program.journal()
     sentences = orjson.loads((SERMON.parent / "sermon.json").read_bytes())["sentences"]
-    # The last final was cut off by the end.
+    # The end of the service cut off the last final.
     until_s = sorted(line["end_s"] for line in captions)[-2]
     found = []
     for before_s in (0.0, SPOKEN_S):
@@ -146,9 +146,9 @@ def missing(program: Program) -> list[tuple[float, float]]:
 
 
 def test_engines_that_die_are_replaced_and_no_sentence_is_lost(tmp_path: Path) -> None:
-    """All in one service: crashes, kills, a GPU that fails, and an utterance that kills.
+    """All in one service: crashes, kills, a failing GPU, and an utterance that kills.
 
-    It ends by a signal to each of its processes, as `pkill` sends them, and systemd with
+    A signal to each process ends the service, as from `pkill`, or from systemd with
     KillMode=control-group.
     """
     env = in_children(
@@ -193,13 +193,13 @@ def test_engines_that_die_are_replaced_and_no_sentence_is_lost(tmp_path: Path) -
             each.send_signal(signal.SIGTERM)
         assert program.end() == 0
         assert codes(program) == {
-            "engine-crashed": 4 + 2 + 1,  # by the GPU, by the third utterance, by SIGSEGV
+            "engine-crashed": 4 + 2 + 1,  # from the GPU, the third utterance, SIGSEGV
             "engine-killed": 2,
             "gpu-reduced": 2,
             "stt-failed": 1,
         }
         assert {line["target"]["engine"] for line in program.journal()[shown:]} == {"gemma"}
-        # Its last partial stands in, if there was one.
+        # Its last partial replaces it, if there was one.
         (failed,) = [record for record in program.records() if record["id"] == 3]
         for start_s, end_s in missing(program):
             assert failed["start_s"] < end_s
@@ -209,15 +209,15 @@ def test_engines_that_die_are_replaced_and_no_sentence_is_lost(tmp_path: Path) -
 
 
 def left_in_english(program: Program) -> list[int]:
-    """Return the captions whose newest version is in the spoken language."""
+    """Return the IDs of captions whose newest version is in the spoken language."""
     newest = {line["id"]: line["target"] for line in program.journal()}
     return [key for key, target in newest.items() if target["engine"] == "source"]
 
 
 def test_engines_that_hang_are_replaced_and_all_is_translated_later(tmp_path: Path) -> None:
-    """First the recognizer, then both translators; at the end all three."""
+    """First the recognizer hangs, then both translators, at the end all three."""
     env = {
-        # With the utterance's length the recognizer's lasts longer than any step of the ladder.
+        # Plus the utterance's length, the recognizer's limit is longer than any step of the ladder.
         "STARK_TRANSLATE__ENGINES__HANG_S": "14",
         "STARK_TRANSLATE__TRANSLATE__FINAL__DEADLINE_S": "10",
         "STARK_TRANSLATE__SESSION__DRAIN_S": "1",
@@ -229,14 +229,14 @@ def test_engines_that_hang_are_replaced_and_all_is_translated_later(tmp_path: Pa
         await_finals(program, 6)
         program.until(lambda: program.health()["lag_s"] < 2, what="the end of what waited")
         await_finals(program, 2)
-        # Sound that waits for it costs no translation, neither while it waits nor afterwards.
+        # Audio that waits for the recognizer costs no translation, neither then nor later.
         assert "source" not in {line["target"]["engine"] for line in program.journal()}
         reasons = [line["reason"] for line in program.log if line.get("event") == "rung"]
         assert any("the recognizer is late" in reason for reason in reasons)
 
         before = {part: pid_of(program, part) for part in ("partial", "final")}
         strike(program, "partial", signal.SIGSTOP)
-        # What was said meanwhile comes to the final translator without a draft.
+        # Utterances from this time reach the final translator without a draft.
         strike(program, "final", signal.SIGSTOP)
         left = program.until(lambda: left_in_english(program), what="caption left in English")
         program.until(lambda: not left_in_english(program), what="translations")
@@ -260,7 +260,7 @@ def test_engines_that_hang_are_replaced_and_all_is_translated_later(tmp_path: Pa
 
 
 def test_engines_that_crash_whenever_they_are_loaded_are_given_up(tmp_path: Path) -> None:
-    """The recognizer of the settings ends the start; without another engine the service goes on."""
+    """A configured recognizer that crashes ends the start; other engines do not end the service."""
     models = {"stt": "model-stt", "partial": "model-marian", "final": "model-gemma"}
     arguments = ("run", "--input", str(SERMON), "--port", "0")
     stt_crashes = in_children(tmp_path / "stt", {"stt": CRASHES["stt"]})
@@ -273,7 +273,7 @@ def test_engines_that_crash_whenever_they_are_loaded_are_given_up(tmp_path: Path
     assert "is not loaded: on 20" in again.stderr.splitlines()[-1]
     assert "is started again" not in again.stderr
 
-    # `check` tries it all the same, and once it is well it is not held against it any more.
+    # `check` still tries the engine, and once it works again its crashes are forgotten.
     check = ("check", "--no-audio", "--port", "0")
     done = call(*check, cwd=tmp_path, env=in_children(tmp_path / "all", CRASHES) | PATIENT)
     assert done.returncode == 1
@@ -290,8 +290,8 @@ def test_engines_that_crash_whenever_they_are_loaded_are_given_up(tmp_path: Path
         await_without(program, "quick translator")
         assert {line["target"]["engine"] for line in program.journal()} <= {"gemma", "source"}
         assert told(program, "transcribe") == ["engine-crashed", "engine-crashed", "model-crashes"]
-    # It is remembered; now the other translator is given up. And a model is pulled that breaks its
-    # process: `auto` goes on with what ships.
+    # This is remembered; now the final translator is given up too. A pulled model also crashes its
+    # process: `auto` continues with the shipped model.
     pulled(tmp_path / "models", FIRST, "stt", starter_files("stt"))
     texts = {"stt": CRASHES_WITH.format(model=FIRST), "final": CRASHES["final"]}
     env = in_children(tmp_path / "quick", texts)
@@ -301,12 +301,12 @@ def test_engines_that_crash_whenever_they_are_loaded_are_given_up(tmp_path: Path
         await_without(program, "quick translator", "final translator")
         assert {line["target"]["engine"] for line in program.journal()} == {"source"}
         assert told(program, "transcribe") == ["model-crashes"]
-        # How often it had crashed when the recognizer was given up is a matter of luck.
+        # How often it crashed before the recognizer was given up varies.
         assert told(program, "translate").count("model-crashes") == 1
 
 
 def await_without(program: Program, *engines: str) -> None:
-    """See that the service goes on without these engines, and end it."""
+    """Check that the service continues without these engines, and end it."""
     program.until(lambda: finals(program) >= 2, what="captions")
     setback = program.health()["setback"]
     assert all(engine in setback for engine in engines)
@@ -314,7 +314,7 @@ def await_without(program: Program, *engines: str) -> None:
 
 
 def told(program: Program, stage: str) -> list[str]:
-    """Return the codes of what was told of the engine of a stage: each says what it died of."""
+    """Return the fault codes of a stage's engine; each message must give the cause of death."""
     found = [fault for fault in faults(program) if fault["stage"] == stage]
     for fault in found:
         assert "free(): invalid pointer" in fault["message"]

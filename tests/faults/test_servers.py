@@ -1,4 +1,4 @@
-"""The real program while a sermon plays, and the server that makes its finals goes and comes."""
+"""The real program while a sermon plays and its model servers go away and come back."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ GONE = "nothing listens there"
 
 
 def test_servers_that_go_and_come_cost_quality_and_no_sentence(tmp_path: Path) -> None:
-    """Of the recognizer, of both translators, and of a further language's; and then a router's.
+    """Servers of the recognizer, both translators and a further language; then a router.
 
-    The recognizer's is a real one: faster-whisper behind a socket, the same model in the program.
+    The recognizer's server is real: faster-whisper behind a socket, the program's own model.
     """
     stt, quick, final, french = (free_port() for _ in range(4))
     model = resolve("stt", "starter")
@@ -78,7 +78,7 @@ def test_servers_that_go_and_come_cost_quality_and_no_sentence(tmp_path: Path) -
             program.until(lambda: len(forms(speech)) >= 2, 300, "sound on its way")
             await_finals(program, "openai")
             await_finals(program, "openai", lang="fr")
-            # The quick translator's stays away: behind, it may not be asked for a while.
+            # The quick translator's reason may stay: a late service may not ask it for a while.
             program.until(
                 lambda: program.health()["setback"].count(GONE) == 1, 300, "end of the reasons"
             )
@@ -94,7 +94,7 @@ def test_servers_that_go_and_come_cost_quality_and_no_sentence(tmp_path: Path) -
         journal, translated = program.journal(), program.journal("fr")
         heard_by = {record["recognizer"] for record in program.records()}
         assert "router" not in (program.folder / "captions.jsonl").read_text()
-    # What was not translated in time is in it twice: as it was said, then translated.
+    # A caption translated too late is there twice: untranslated, then translated.
     ids = {line["id"] for line in journal}
     assert ids == set(range(1, len(ids) + 1))
     assert all(line["source"]["text"] for line in journal)
@@ -104,13 +104,13 @@ def test_servers_that_go_and_come_cost_quality_and_no_sentence(tmp_path: Path) -
 
 
 def texts(journal: list[dict[str, Any]]) -> str:
-    """Return what a server has said, always the same."""
+    """Return a server's texts, which are always the same."""
     (text,) = {c["target"]["text"] for c in journal if c["target"]["engine"] == "openai"}
     return str(text)
 
 
 def await_finals(program: Program, engine: str, count: int = 1, lang: str = "") -> None:
-    """Wait until an engine has made so many finals more."""
+    """Wait until an engine has made `count` more finals."""
 
     def makers() -> list[str]:
         if not (program.folder / f"captions{lang and '.' + lang}.jsonl").exists():
@@ -122,7 +122,7 @@ def await_finals(program: Program, engine: str, count: int = 1, lang: str = "") 
 
 
 def await_setback(program: Program, *words: str) -> None:
-    """Wait for these words in the reason at the desk."""
+    """Wait for these words in the reason on the operator's page."""
     program.until(
         lambda: all(word in program.health()["setback"] for word in words), 300, f"reason {words}"
     )
@@ -135,6 +135,6 @@ def test_a_key_that_cannot_be_read_ends_the_start(
     for name, value in (final_at(free_port()) | {f"{FINAL}KEY_FILE": "/nowhere/key"}).items():
         monkeypatch.setenv(name, value)
     assert main(["run", "--input", str(SERMON), "--port", "0"]) == 1
-    said = capsys.readouterr().err
-    assert "key_file of translate.final.server: /nowhere/key" in said
-    assert "key-unreadable" in said
+    error = capsys.readouterr().err
+    assert "key_file of translate.final.server: /nowhere/key" in error
+    assert "key-unreadable" in error

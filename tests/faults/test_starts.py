@@ -1,4 +1,4 @@
-"""Starts that fail, are stopped or killed: they change nothing that a later start needs."""
+"""Starts that fail, are stopped or killed change nothing that a later start needs."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ SERMON_RUN = ("run", "--input", str(SERMON))
 QUIET_RUN = ("run", "--input", "quiet.wav")
 TINY = {"STARK_TRANSLATE__TRANSLATE__FINAL__MODEL": "tiny"}
 LIGHT = {"STARK_TRANSLATE__TRANSLATE__FINAL__ENGINE": "marian"}
-"""Where nobody speaks there is no need of the final translator."""
+"""Without speech no final translator is needed."""
 
 
 @pytest.fixture
 def church(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Go to a folder with a quiet recording, in which notes wait for the next service."""
+    """Change to a folder with a quiet recording and with notes for the next service."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "sermon.txt").write_text(f"A sermon on {NAME}. {NAME} wrote letters.")
     assert main(["notes", "add", "sermon.txt"]) == 0
@@ -52,7 +52,7 @@ def knows_the_notes(capsys: pytest.CaptureFixture[str]) -> bool:
 def test_starts_that_come_to_nothing_leave_no_session_and_take_no_notes(
     church: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Then a service is killed, and goes on after a start that failed: it is no past service."""
+    """A killed service continues after a failed start: it is not a past service."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
         fails(capsys, "port-in-use", *QUIET_RUN, "--port", port)
@@ -64,7 +64,7 @@ def test_starts_that_come_to_nothing_leave_no_session_and_take_no_notes(
         assert folders(church) == [], "nothing was said, and nothing is kept"
         assert knows_the_notes(capsys)
 
-        # Nobody speaks; then it is killed before anybody speaks.
+        # Nobody speaks; then the program is killed.
         with started(*QUIET_RUN, cwd=church, **LIGHT) as program:
             assert program.wait_for("notes")["names"] == 1
             assert program.end() == 0

@@ -1,4 +1,4 @@
-"""Every thread of the real program is ended by an error: the program ends, or goes on and tells."""
+"""An error ends each thread of the real program: it ends, or continues and reports it."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ if "pipeline" in sys.orig_argv and "run" in sys.orig_argv:
     signal.signal(signal.SIGUSR1, names)
     signal.signal(signal.SIGUSR2, kill)
 """
-"""Runs in the program before anything else: an error comes up in whatever a thread is at."""
+"""Runs first in the program; on a signal it raises an error in a thread."""
 
 _NO_THREAD = """
 import sys
@@ -57,7 +57,7 @@ if "pipeline" in sys.orig_argv and "run" in sys.orig_argv:
         start(self)
     threading.Thread.start = start_in_vain
 """
-"""From a thread's start on, the system has no memory for the stack of another one."""
+"""From this thread's start on, the system has no memory for another stack."""
 
 PATIENT = {
     "STARK_TRANSLATE__ENGINES__HANG_S": "120",
@@ -65,7 +65,7 @@ PATIENT = {
 }
 
 ENDS = ["listen", "transcribe", "translate"]
-"""They end the service; systemd starts it again, and it goes on with the session."""
+"""These end the service; systemd restarts it, and it continues the session."""
 GOES_ON = {
     "diagnostics": "session-incomplete",
     "stt keeper": "engine-unattended",
@@ -74,25 +74,25 @@ GOES_ON = {
     "output vMix": "output-failed",
     "publish": "publish-failed",
 }
-"""They begin anew, with this fault."""
+"""These restart, with this fault."""
 PASSING = {"MainThread", "model hashes", "asyncio_0", "asyncio_1"}
-"""The one that runs the rest, and those with one task: what fails there reaches who asked."""
+"""The main thread, and threads with one task: their errors reach the caller."""
 
 
 @pytest.fixture
 def mixer() -> Iterator[str]:
-    """Return the address of a vMix that takes everything."""
+    """Yield the address of a vMix that accepts everything."""
     with WebRecorder() as server:
         yield server.url
 
 
 @contextmanager
 def playing(tmp_path: Path, mixer: str) -> Iterator[Program]:
-    """Play the sermon as it was spoken, with every thread that a service can have."""
+    """Play the sermon at real-time pace, with every thread that a service can have."""
     site = tmp_path / "site"
     site.mkdir()
     (site / "sitecustomize.py").write_text(_HOOK.format(folder=str(site)))
-    with socket.socket() as nobody:  # bound and not listened to: no server is there
+    with socket.socket() as nobody:  # bound but not listening: no server is there
         nobody.bind(("127.0.0.1", 0))
         env = PATIENT | {
             "PYTHONPATH": os.pathsep.join((str(site), str(ROOT), os.environ.get("PYTHONPATH", ""))),
@@ -120,7 +120,7 @@ def names(program: Program, site: Path) -> set[str]:
 
 
 def kill(program: Program, site: Path, name: str) -> None:
-    """Let an error come up in a thread."""
+    """Raise an error in a thread."""
     (site / "kill").write_text(name)
     program.process.send_signal(signal.SIGUSR2)
 
@@ -130,7 +130,7 @@ def faults(program: Program) -> list[str]:
 
 
 def breaks(program: Program, site: Path, name: str, code: str) -> None:
-    """Break a thread; wait until this is told."""
+    """Break a thread; wait until the fault is reported."""
     before = faults(program).count(code)
     kill(program, site, name)
     program.until(lambda: faults(program).count(code) > before, what=f"{code} of {name}")
@@ -148,13 +148,13 @@ def test_a_thread_that_captions_can_do_without_begins_anew_and_it_is_told(
         program.until(lambda: finals(program) > shown, what="captions")
         assert set(GOES_ON) <= names(program, site), "all are there again"
         assert "could not be kept" in program.health()["reason"]
-        # What was being written when the thread broke is missing, and the end says so.
+        # The record being written when the thread broke is missing; the exit code reports it.
         assert program.stop() == 1
         assert any(line.get("code") == "session-incomplete" for line in program.log)
 
 
 class KilledByTest(BaseException):
-    """Not an Exception: that of a voice detector, say, is expected and survived."""
+    """Not an Exception: the program survives those, for example from a voice detector."""
 
 
 @pytest.mark.parametrize("name", ENDS)

@@ -1,6 +1,6 @@
-"""Loads GGUF files as the daemon does: `python -m tests.fuzz.load_gguf FILE...`, a line for each.
+"""Load GGUF files as the daemon does: `python -m tests.fuzz.load_gguf FILE...`, a line for each.
 
-In a process of its own, since llama.cpp is C++, and what it does wrong ends a process.
+It is a separate process, because llama.cpp is C++ and its errors end a process.
 """
 
 from __future__ import annotations
@@ -28,6 +28,6 @@ def load(path: Path) -> str:
 
 
 if __name__ == "__main__":
-    logs.configure("error", "auto")  # standard output is for what came of the files
+    logs.configure("error", "auto")  # standard output is for the results
     for each in sys.argv[1:]:
         print(load(Path(each)), flush=True)

@@ -1,6 +1,6 @@
-"""Plays every file of a folder: `python -m tests.fuzz.read_audio FOLDER`, one line for each.
+"""Play every file of a folder: `python -m tests.fuzz.read_audio FOLDER`, one line for each.
 
-In a process of its own, since the decoders are C, and what they do wrong ends a process.
+It is a separate process, because the decoders are C and their errors end a process.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pipeline.core.errors import AudioError
 from pipeline.core.types import BLOCK_SAMPLES
 
 _BLOCKS = 20_000
-"""More than any of the files holds; a header that promises hours must not keep us."""
+"""More blocks than any file has; a header that promises hours must not delay the test."""
 _HANGS_S = 20.0
 
 
@@ -43,7 +43,7 @@ def play(path: Path) -> str:
 
 
 if __name__ == "__main__":
-    logs.configure("error", "auto")  # standard output is for what came of the files
+    logs.configure("error", "auto")  # standard output is for the results
     for each in sorted(Path(sys.argv[1]).iterdir()):
         print(each.name, flush=True)
         print(f"    {play(each)}", flush=True)

@@ -1,4 +1,4 @@
-"""Audio files with damaged headers and bodies: played up to there or refused; never the process."""
+"""Audio files with damaged headers and bodies: played up to the damage or refused; no crash."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ HEADER = 120
 
 
 class Content(bytes):
-    """A file's content that is not printed as a whole."""
+    """A file's content with a short `repr`."""
 
     def __repr__(self) -> str:
         return f"{bytes(self[:HEADER])!r} and {len(self)} bytes in all"
@@ -62,7 +62,7 @@ FILES = (
 
 
 def played(folder: Path, files: list[bytes]) -> list[str]:
-    """Play the files in another process; return what came of each."""
+    """Play the files in another process; return the result of each."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     for number, content in enumerate(files):

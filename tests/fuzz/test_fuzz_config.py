@@ -1,4 +1,4 @@
-"""Settings: any file and any environment is taken or refused with a name, and nothing else."""
+"""Settings: any file and any environment is accepted, or refused with a name."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Models of every format with flipped and cut bytes, in their engines' own processes.
 
-Native code reads them: whatever it does, hang, abort or eat memory, ends that process only, in
-bounded time, and is told by a code. The processes have limits of memory and of processes.
+Native code reads them. If it hangs, aborts or exhausts memory, only that process ends, in bounded
+time, and a code reports it. The processes have limits on memory and process count.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tests.support.paths import ROOT
 pytestmark = pytest.mark.slow
 SOME = settings(FUZZ, max_examples=max(2, settings().max_examples // 50))
 LOAD_S, PATIENT_S = 20.0, 280.0
-"""What a damaged model may take, and a whole one on a machine that is at other work."""
+"""Load time limits: of a damaged model, and of an intact one on a busy machine."""
 LIMITS = """
     import resource
     resource.setrlimit(resource.RLIMIT_AS, (3 << 30, 3 << 30))
@@ -40,19 +40,19 @@ FILES = {
     "final": ("model.gguf",),
 }
 HEAD = 20_000
-"""Where the names, sizes and types of tensors stand; behind it a flipped bit is another weight."""
+"""Tensor names, sizes and types lie within it; beyond it a flipped bit only changes a weight."""
 SILERO = bundled("models", "silero", "silero_vad_16k.onnx")
 
 
 def limit(part: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Set limits to the processes for `part`, and to the time in which they load."""
+    """Limit the processes for `part`, and their load time."""
     for name, value in put_into_children(folder / "site", part, LIMITS).items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(integrity, "_UNKNOWN_S", LOAD_S)
 
 
 def outcome(part: str, folder: Path, name: str, content: bytes, hang_s: float = LOAD_S) -> str:
-    """Load a model of which one file is damaged, and ask it; return what came of it."""
+    """Load a model with one damaged file and ask it; return the outcome."""
     engine = spec(part)
     own = folder / "model"
     shutil.rmtree(own, ignore_errors=True)
@@ -106,7 +106,7 @@ def test_a_whole_model_of_unknown_origin_loads_within_the_limits(
 @SOME
 @given(data=st.data())
 def test_a_damaged_voice_detector_is_refused_or_hears(tmp_path: Path, data: st.DataObject) -> None:
-    """It runs in the daemon itself, and only the one that ships does; here in another process."""
+    """The daemon runs only the shipped detector, in its own process; this test uses another one."""
     files = [tmp_path / f"{number}.onnx" for number in range(4)]
     for file in files:
         file.write_bytes(data.draw(damaged(SILERO.read_bytes(), most=3)))

@@ -1,4 +1,4 @@
-"""GGUF files with a damaged head or cut short: loaded or refused; never the end of the process."""
+"""GGUF files with a damaged head or cut short: loaded or refused; the process never ends."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ pytestmark = pytest.mark.slow
 MODEL = bundled("models", "tiny", "gemma", "model.gguf")
 SOME = settings(FUZZ, max_examples=max(2, settings().max_examples // 200), deadline=90_000)
 EACH = 4
-"""Files that one process loads: it takes longer to begin than they do."""
+"""Files that one process loads: its start takes longer than loading them."""
 HEADS = (64, 400, 4_000, 60_000)
 """Ends of the fixed fields, the first keys, the keys, and a part of the vocabulary."""
 
 
 def loaded(folder: Path, *contents: bytes) -> list[str]:
-    """Load files in another process, as the daemon does; return what came of each."""
+    """Load files in another process, as the daemon does; return the result of each."""
     files = [folder / f"{number}.gguf" for number in range(len(contents))]
     for file, content in zip(files, contents, strict=True):
         file.write_bytes(content)
@@ -57,6 +57,6 @@ def test_only_the_whole_file_is_loaded(tmp_path: Path, shares: list[float]) -> N
     needs_file(MODEL)
     whole = MODEL.read_bytes()
     cut = [whole[: int(share * len(whole))] for share in shares]
-    *came, last = loaded(tmp_path, *cut, whole)
-    assert came == ["model-broken"] * len(cut)
+    *results, last = loaded(tmp_path, *cut, whole)
+    assert results == ["model-broken"] * len(cut)
     assert last.startswith("loaded: ")

@@ -1,4 +1,4 @@
-"""The registry of models and the manifests of pulled ones: any content is taken or refused."""
+"""The registry of models and the manifests of pulled ones: any content is accepted or refused."""
 
 from __future__ import annotations
 

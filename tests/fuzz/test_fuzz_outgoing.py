@@ -1,8 +1,8 @@
-"""Nothing that is hidden or off the record gets out, whatever is said and commanded in which order.
+"""Nothing hidden or off the record gets out, in any order of speech and commands.
 
-The real daemon's parts (coordinator, boards, commands, recorder, outlets) are given reports of
-speech and operators' commands. A crash is a copy of the session's folder that the next daemon goes
-on with. Every text is a word of its own, so that it can be found wherever it is.
+The daemon's real parts (coordinator, boards, commands, recorder, outlets) receive reports of
+speech and operators' commands. To simulate a crash, the next daemon resumes a copy of the session
+folder. Every text is a unique word, so that the test finds it anywhere.
 """
 
 from __future__ import annotations
@@ -59,17 +59,17 @@ _WORD = re.compile(r"w[0-9]+x")
 _OFF_RECORD_S = 12.0
 _MARK = b'"type":"health"'
 _LATE_S = 30.0
-"""After so long a caption is in the subtitles of streams."""
+"""After this time a caption is in the subtitles of streams."""
 
 
 def words(text: str | bytes) -> set[str]:
-    """Return the words of ours in a text."""
+    """Return the generated words in a text."""
     return set(_WORD.findall(text if isinstance(text, str) else text.decode(errors="replace")))
 
 
 @dataclass
 class Said:
-    """An utterance, as its speaker and the workers know it."""
+    """An utterance, as the speaker and the workers know it."""
 
     id: int
     start_s: float
@@ -77,14 +77,14 @@ class Said:
     revision: int = 1
     is_closed: bool = False
     has_final: bool = False
-    """In the first target language, of this revision."""
+    """Whether this revision has a final in the first target language."""
     is_settled: bool = False
     made: set[str] = field(default_factory=set)
-    """All that was ever made of it."""
+    """All words ever made for it."""
 
 
 class Hall:
-    """A service on a folder, with programs outside that take its captions."""
+    """A service on a folder, with external programs that receive its captions."""
 
     def __init__(self, folder: Path, langs: tuple[str, ...], shown: tuple[str, str]) -> None:
         """`langs`: further targets. `shown`: the languages of YouTube and of vMix."""
@@ -97,7 +97,7 @@ class Hall:
         self.marks = 0
         self.stream, self.screen = WebRecorder(), WebRecorder()
         self.taken = 0
-        """Requests of YouTube's that were looked at."""
+        """Number of checked requests to YouTube."""
         self.said: dict[int, Said] = {}
         self.on_way: list[tuple[Said, CaptionReport]] = []
         self.gone: set[str] = set()
@@ -107,13 +107,13 @@ class Hall:
         self.finals: dict[tuple[str, int], str] = {}
         """The newest final of each caption by language."""
         self.store: dict[str, bytes] = {}
-        """A broker's stream: the newest message of each subject."""
+        """The broker's stream: the newest message of each subject."""
         self.clock = SimpleNamespace(
             time=lambda: 1_795_343_400.0 + self.now_s, monotonic=lambda: self.now_s
         )
 
     def begin(self) -> None:
-        """Start the daemon, on what an earlier one has left."""
+        """Start the daemon on the folder that an earlier one left."""
         self.runs += 1
         flags = {
             "translate.targets": [{"lang": lang, "rest": False} for lang in self.langs[1:]],
@@ -133,11 +133,11 @@ class Hall:
         self.app = Service(self.folder, extra_targets=extra, flags=flags, fast=False).app
         self.context = self.app._context
         self.boards = {board.target: board for board in self.context.boards}
-        # Counted before the recorder writes: those of the daemon before this one.
+        # Counted before the recorder writes: the previous daemon's marks.
         self.marks = self.records.read_bytes().count(_MARK)
         self.context.recorder.start()
         if self.boards["es"].session == self.context.recorder.folder.name:
-            # A new session: there was nothing to go on with, and its ids begin anew.
+            # A new session: there was none to resume, and its ids start again.
             self.said.clear()
             self.hidden.clear()
             self.finals.clear()
@@ -147,7 +147,7 @@ class Hall:
             feed.start(print)
             self.outlets += [(each, self.stream) for each in feed._streams]
             self.outlets += [(each, self.screen) for each in feed._screens]
-        self.store.clear()  # a publisher's first act at the broker
+        self.store.clear()  # a publisher does this first at the broker
         publisher = self.context.outside.publisher
         assert publisher
         for lang, messages in self.context.captions().items():
@@ -158,7 +158,7 @@ class Hall:
         self.hear(1.0)
 
     def end(self) -> None:
-        """Kill the daemon, as far as a test can: what it has not sent or written is lost."""
+        """Kill the daemon, as far as a test can: data not yet sent or written is lost."""
         for server in (self.stream, self.screen):
             server.go_on()
         for outlet, _ in self.outlets:
@@ -173,17 +173,17 @@ class Hall:
         return self.context.recorder.folder / RECORDS
 
     def hear(self, seconds: float) -> None:
-        """Let the sound go on."""
+        """Advance the audio by `seconds`."""
         self.now_s += seconds
         self.app._group.listen.heard_s = self.now_s
 
-    # What is said
+    # Speech
 
     def take(self, report: CaptionReport) -> None:
         self.app._targets.take(report)
 
     def add(self, said: Said) -> None:
-        """Know a caption; after a crash it may have the id of one that is off the record."""
+        """Add a caption; after a crash it may reuse the id of one that is off the record."""
         self.said[said.id] = said
         self.gone_ids.discard(said.id)
         self.show_again(said.id)
@@ -216,7 +216,7 @@ class Hall:
         )
 
     def made(self, said: Said, cause: Cause, *, final: bool) -> list[CaptionReport]:
-        """Return what the workers make of an utterance in all languages."""
+        """Return the workers' reports on an utterance in all languages."""
         source, utterance = self.word(said), self.utterance(said, cause)
         transcript = Transcript(utterance, "en", source, self.word(said), Recognition(source))
         engine = "gemma" if final else "marian"
@@ -226,7 +226,7 @@ class Hall:
         ]
 
     def deliver(self, said: Said, report: CaptionReport) -> None:
-        """Have a worker report what it has made."""
+        """Let a worker deliver its report."""
         of = None
         if isinstance(report, Rendition) and report.lang == "es":
             of = report.caption.transcript.utterance
@@ -236,10 +236,10 @@ class Hall:
             said.has_final = True
         self.take(report)
 
-    # What operators do
+    # Operators
 
     def obey(self, name: str, **fields: object) -> bool:
-        """Send a command as a page does; return whether it was obeyed."""
+        """Send a command as a page does; return whether it was accepted."""
         try:
             command = parse(orjson.dumps({"type": "command", "name": name, **fields}).decode())
             self.app._commands.obey(command)  # type: ignore[arg-type]
@@ -248,11 +248,11 @@ class Hall:
         return True
 
     def show_again(self, key: int, langs: tuple[str, ...] = ()) -> None:
-        """Note that an operator wants a caption to be seen."""
+        """Note that an operator wants a caption to be visible."""
         self.hidden -= {(lang, key) for lang in langs or self.langs}
 
     def leave_record(self) -> None:
-        """Note what has to go: what was said lately, and what has no final."""
+        """Go off the record; the latest utterances and those without a final have to go."""
         from_s = self.now_s - _OFF_RECORD_S
         for said in self.said.values():
             if said.end_s > from_s or not said.has_final:
@@ -261,10 +261,10 @@ class Hall:
                 self.forget_finals(said.id)
         self.obey("off-record")
 
-    # What is there
+    # Checks
 
     def look(self) -> None:
-        """After each step: see what boards show and what programs outside were sent."""
+        """After each step, check what boards show and what external programs received."""
         self.settle_down()
         shown = self.boards["es"]
         for lang, board in self.boards.items():
@@ -282,14 +282,14 @@ class Hall:
         self.publish()
 
     def settle_down(self) -> None:
-        """Wait until outlets have sent what they have, or hang in it."""
+        """Wait until outlets have sent everything or hang while sending."""
         limit_s = time.monotonic() + 10
         while any(outlet.waiting and not server.hanging for outlet, server in self.outlets):
             assert time.monotonic() < limit_s, "an outlet does not come to its end"
             time.sleep(0.0005)
 
     def publish(self) -> None:
-        """Do what a publisher does with a broker."""
+        """Publish the backlog as a publisher does to a broker."""
         publisher = self.context.outside.publisher
         assert publisher
         while message := publisher._backlog.first():
@@ -299,8 +299,8 @@ class Hall:
     def allowed(self, lang: str) -> set[str]:
         """Return the words that a reader of a language may see.
 
-        Where a caption is open, or has left the board with no final, what was final before as well:
-        nobody has taken that away.
+        An open caption, or one that left the board without a final, also allows its earlier final:
+        nobody has taken that back.
         """
         board = self.boards.get(lang, self.boards["es"])
         found: set[str] = set()
@@ -314,7 +314,7 @@ class Hall:
         return found
 
     def inspect(self) -> None:
-        """Look for what must not be there, wherever somebody could find it."""
+        """Search for forbidden words everywhere that somebody could find them."""
         self.look()
         query = parse_qs(urlsplit(self.screen.sent[-1].path).query)
         is_dark = self.context.announcer.state[0] == "blank"
@@ -324,8 +324,8 @@ class Hall:
         self.look_at_streams()
         desk = self.context.hub.operators
         records: list[Any] = [*desk._utterances, *desk._compares]
-        told = orjson.dumps([asdict(each) for each in records])
-        assert not words(told) & self.gone, "records of operators' pages"
+        text = orjson.dumps([asdict(each) for each in records])
+        assert not words(text) & self.gone, "records of operators' pages"
         for subject, data in self.store.items():
             assert not words(data) & self.gone, f"the broker has {subject}"
             *_, lang, _ = [*subject.split("."), ""]
@@ -348,7 +348,7 @@ class Hall:
             assert found <= self.allowed(lang), f"subtitles of a stream in {lang}"
 
     def look_at_files(self) -> None:
-        """Read the session as it is on the disk, and as others are given it."""
+        """Check the session on disk, and as readers of past services get it."""
         self.await_disk()
         for path in self.folder.glob("*/*"):
             assert not words(path.read_bytes()) & self.gone, f"off the record, in {path.name}"
@@ -365,7 +365,7 @@ class Hall:
             assert not words(pair_lines(filed)) & hidden, f"hidden, and in {name}"
         seen = self.allowed("es") | self.allowed("en")
         past = PastServices(self.folder)
-        with suppress(SessionError):  # nothing is left of it
+        with suppress(SessionError):  # nothing of the session is left
             assert words(repr(past.read(folder.name))) <= seen, "a past service"
         for which in WHICH:
             for form in FORMATS:
@@ -378,7 +378,7 @@ class Hall:
         return {key for key in keys if all((lang, key) in self.hidden for lang in self.langs)}
 
     def await_disk(self) -> None:
-        """Wait until the recorder has written all that it was given."""
+        """Wait until the recorder has written all its records."""
         self.marks += 1
         self.context.recorder.record(self.app.health.record())
         limit_s = time.monotonic() + 10
@@ -387,14 +387,14 @@ class Hall:
             time.sleep(0.0005)
 
 
-# The steps: each takes the hall and a number, which chooses among what there is.
+# The steps: each takes the hall and a number that selects an item.
 
 
 def speak(hall: Hall, number: int) -> None:
     if hall.context.facts.off_record or hall.context.facts.paused:
         hall.hear(2.0)
         return
-    fall_silent(hall, number)  # each utterance ends before the next begins
+    fall_silent(hall, number)  # each utterance ends before the next one starts
     start_s = hall.now_s
     hall.hear(2.0)
     said = Said(hall.app._group.take_id(), start_s, hall.now_s)
@@ -417,7 +417,7 @@ def go_on(hall: Hall, _: int) -> None:
 
 
 def fall_silent(hall: Hall, number: int) -> None:
-    """Close what is being said; what is made of it comes later, or at once."""
+    """Close the open utterance; its reports arrive later or at once."""
     if said := _open(hall):
         said.revision += 1
         reports = hall.made(said, "silence", final=True)
@@ -443,7 +443,7 @@ def _fields(transcript: Transcript) -> dict[str, Any]:
 
 
 def translate(hall: Hall, number: int) -> None:
-    """Let one of the workers report, not always the one that began first."""
+    """Let one of the workers report, not always the first to start."""
     if hall.on_way:
         hall.deliver(*hall.on_way.pop(number % len(hall.on_way)))
 
@@ -462,7 +462,7 @@ def resume(hall: Hall, _: int) -> None:
 
 
 def compare(hall: Hall, number: int) -> None:
-    """Let the second final translator tell how it would have put it."""
+    """Let the second final translator report its own version."""
     said = hall.said.get(_newest(hall, number))
     if said and said.has_final:
         made = Translation(hall.word(said), "marian")
@@ -507,7 +507,7 @@ def correct(hall: Hall, number: int) -> None:
 
 
 def retranslate(hall: Hall, number: int) -> None:
-    """Let a translator answer for what an operator has written, whatever became of that."""
+    """Let a translator answer for an operator's text, whatever happened to the text since."""
     lang = hall.langs[number % len(hall.langs)]
     said = Said(0, 0.0, 0.0)
     reports = hall.made(said, "silence", final=number % 3 > 0)
@@ -554,7 +554,7 @@ def command(name: str) -> Callable[[Hall, int], None]:
 
 
 def hang(hall: Hall, _: int) -> None:
-    """Let programs outside answer nothing, or again."""
+    """Make external programs stop answering, or answer again."""
     for server in (hall.stream, hall.screen):
         if server.hanging:
             server.go_on()
@@ -569,11 +569,11 @@ def crash(hall: Hall, _: int) -> None:
     hall.end()
     hall.folder = left
     hall.on_way.clear()
-    for said in hall.said.values():  # nobody returns to what was said before
+    for said in hall.said.values():  # no speaker resumes an earlier utterance
         said.is_closed = said.is_settled = said.has_final = True
     hall.begin()
     for message in hall.boards["es"]._messages.values():
-        # Nothing is left of what its speaker said after an operator had changed it.
+        # Speech after an operator's change of the caption is lost.
         if known := hall.said.get(message.id):
             known.end_s = min(known.end_s, message.end_s)
 
@@ -600,7 +600,7 @@ _FEW = st.lists(_ANY, max_size=3)
 
 @st.composite
 def sentences(draw: st.DrawFn) -> list[Step]:
-    """Return the life of an utterance, with whatever else comes between."""
+    """Return the steps of an utterance's life, with random steps between them."""
     life = (speak, fall_silent, translate, translate, settle)
     return [step for each in life for step in ((each, draw(_NUMBER)), *draw(_FEW))]
 
@@ -613,14 +613,14 @@ _LANGS: st.SearchStrategy[tuple[str, ...]] = st.sampled_from([(), ("fr",), ("fr"
 
 @st.composite
 def halls(draw: st.DrawFn) -> tuple[tuple[str, ...], tuple[str, str]]:
-    """Return further languages, and those that YouTube and vMix show."""
+    """Return further target languages, and the languages that YouTube and vMix show."""
     langs = draw(_LANGS)
     shown = st.sampled_from(("en", "es", *langs))
     return langs, (draw(shown), draw(shown))
 
 
 def play(kind: tuple[tuple[str, ...], tuple[str, str]], steps: list[Step]) -> None:
-    """Hold a service of these steps; raise AssertionError where something gets out."""
+    """Run a service with these steps; raise AssertionError if something gets out."""
     with TemporaryDirectory() as directory, pytest.MonkeyPatch.context() as patch:
         hall = Hall(Path(directory) / "run-0", *kind)
         patch.setattr("pipeline.daemon.context.service_sinks.time", hall.clock)

@@ -1,4 +1,4 @@
-"""What comes over the network: messages, queries, requests. Answered or refused; captions go on."""
+"""Network input (messages, queries, requests) is answered or refused; captions go on."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ QUERIES = st.lists(
 
 
 def said(value: object) -> str | None:
-    """Return a value as JSON, None where JSON cannot say it."""
+    """Return a value as JSON, None where JSON cannot express it."""
     try:
         return orjson.dumps(value).decode()
     except orjson.JSONEncodeError:  # a number beyond 64 bits
@@ -108,7 +108,7 @@ def desks(tmp_path: Path) -> Iterator[list[CoordinatorFixture]]:
 def test_any_commands_in_any_order_leave_a_desk_that_works(
     tmp_path: Path, desks: list[CoordinatorFixture], commands: list[CommandMessage]
 ) -> None:
-    """All but "check", which goes on in a thread: tests/unit/daemon/desk/test_live_check.py."""
+    """All but "check", which runs in a thread: tests/unit/daemon/desk/test_live_check.py."""
     while desks:
         desks.pop().recorder.close(5)
     setting = CoordinatorFixture(tmp_path, church_words=True)

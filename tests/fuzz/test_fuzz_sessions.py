@@ -1,4 +1,4 @@
-"""Sessions that a bad disk has spoilt: read as far as they are whole, gone on with, or left."""
+"""Sessions damaged by a bad disk: read as far as they are intact, resumed, or left alone."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ WORTH_RESUMING = 60.0
 
 @pytest.fixture(scope="module")
 def crashed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the sessions of a daemon that broke while it was captioning."""
+    """Return the sessions folder of a daemon that crashed while captioning."""
     return break_midway(tmp_path_factory.mktemp("crashed"))
 
 
 class Session:
-    """What the daemon of `crashed` has left."""
+    """The session that the daemon of `crashed` left."""
 
     def __init__(self, directory: Path) -> None:
         (self.folder,) = (each for each in directory.iterdir() if each.is_dir())
@@ -51,14 +51,14 @@ def session(crashed: Path) -> Session:
 
 
 def go_on(session: Session, folder: Path, journal: bytes, records: bytes) -> bool:
-    """Take up a copy of the session with these files, as a daemon does; return whether it did."""
+    """Resume a copy of the session with these files, as a daemon does; return whether it did."""
     shutil.rmtree(folder, ignore_errors=True)
     copy = shutil.copytree(session.folder, folder / session.folder.name)
     (copy / JOURNAL).write_bytes(journal)
     (copy / RECORDS).write_bytes(records)
     wanted = load(flags={"session.directory": str(folder)}).settings
     earlier = unfinished_session(wanted, session.now_utc)
-    if earlier is None:  # then it is left as it is
+    if earlier is None:  # then the session stays as it is
         assert (copy / JOURNAL).read_bytes() == journal
         assert (copy / RECORDS).read_bytes() == records
         return False
@@ -96,7 +96,7 @@ def test_damaged_lines_are_gone_on_with_or_left(
 def test_records_of_any_shape_are_gone_on_with_or_left(
     session: Session, tmp_path: Path, data: st.DataObject
 ) -> None:
-    """Whole JSON, but not as we write it: then an earlier daemon must not break every later one."""
+    """Valid JSON, but not as we write it: an earlier daemon must not break every later one."""
     at = data.draw(st.integers(0, len(session.records) - 1))
     record: dict[str, Any] = orjson.loads(session.records[at])
     key = data.draw(st.sampled_from(sorted(record)))
@@ -131,7 +131,7 @@ def test_a_damaged_journal_is_read_without_its_damaged_lines_or_refused_by_file_
     if messages is not None:
         lines = [line for line in content.split(b"\n") if line.strip()]
         assert len(messages) == sum(map(parses, lines))
-        # A last one that cannot be read is torn, and not told.
+        # An unreadable last line is torn, and is not reported.
         assert bool(left_out(tmp_path)) == (not all(map(parses, lines[:-1])))
         for form in FORMATS:
             export(messages, form, "both")

@@ -1,4 +1,4 @@
-"""Engines on a real GPU of NVIDIA's: found, used, full, and lost while it computes.
+"""Engines on a real NVIDIA GPU: found, used, full, and lost while it computes.
 
 No CI machine has one. `pytest tests/gpu` runs them where llama.cpp was built with CUDA.
 """
@@ -48,7 +48,7 @@ assert not cuda.cuMemAlloc_v2(ctypes.byref(address), ctypes.c_size_t(size))
 print("full", flush=True)
 sys.stdin.read()
 """
-"""Takes all of a GPU's memory but so many bytes, until its input ends."""
+"""A program that holds all but the given bytes of a GPU's memory, until its input ends."""
 
 
 @pytest.fixture
@@ -98,7 +98,7 @@ def test_a_process_killed_while_it_computes_is_followed_by_another(
     kept: Callable[..., Kept],
 ) -> None:
     engine = kept("final", engine=on_gpu())
-    said = engine.ask()
+    answer = engine.ask()
     lost = engine.pid
     threading.Timer(0.3, psutil.Process(lost).kill).start()
     with pytest.raises((EngineGoneError, EngineError)):
@@ -106,7 +106,7 @@ def test_a_process_killed_while_it_computes_is_followed_by_another(
     deadline_s = time.monotonic() + 60
     while engine.process.pid in {None, lost} and time.monotonic() < deadline_s:
         time.sleep(0.1)
-    assert engine.ask() == said
+    assert engine.ask() == answer
     use = gpu_use(engine.pid)
     assert use is not None, "the one that follows is on the GPU again"
     assert gpu_use(lost) is None, "its memory is given back"
@@ -159,7 +159,7 @@ def test_whisper_without_a_gpu_hears_on_the_cpu(
 
 
 def starter_on_gpu() -> EngineSpec:
-    """The model that ships, which takes 90 MB of a GPU."""
+    """Return the shipped model, which takes 90 MB of a GPU."""
     model = bundled("models", "starter", "gemma", "model.gguf")
     return EngineSpec("gemma", "gemma", model, {"gpu_layers": -1}, "translate.final")
 

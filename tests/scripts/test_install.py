@@ -44,7 +44,7 @@ def install(
 
 @pytest.fixture
 def units(tmp_path: Path) -> Path:
-    """Return a root in which every program that the units name is there."""
+    """Return a root that has every program that the units name."""
     needs_program("systemd-analyze")
     named = ("opt", NAME, "venv", "bin", NAME), ("srv", NAME, ".venv", "bin", NAME)
     for parts in (*named, ("usr", "bin", "rsync")):
@@ -111,7 +111,7 @@ def test_wrong_use_is_told(tmp_path: Path) -> None:
 
 
 def test_a_change_of_anything_that_is_packaged_is_installed(tmp_path: Path) -> None:
-    """The installer compares stamps: here its own command, on a checkout of a few words."""
+    """The installer compares stamps; this runs its command on a checkout of a few words."""
     script = (ROOT / "scripts" / "install.sh").read_text("utf-8")
     command = re.search(r"^stamp=.*?cut -d' ' -f1\)$", script, re.DOTALL | re.MULTILINE)
     assert command
@@ -227,7 +227,7 @@ def test_packages_that_were_added_by_hand_are_taken_along(church: Path) -> None:
         (packages / f"{name}.dist-info" / "RECORD").write_text("".join(lines))
         for file in files:
             (packages / file).write_text("added")
-    for _ in range(2):  # and at the upgrade after that
+    for _ in range(2):  # and at the next upgrade
         (opt / "stamp").write_text("the second")
         done = upgrade(church)
         assert "Took nats_py-2 along" in done.stdout
@@ -248,7 +248,7 @@ def test_it_upgrades_changes_nothing_twice_keeps_settings_and_leaves(tmp_path: P
     assert not (opt / "venv" / "older").exists()
     assert (tmp_path / "opt" / f"{NAME}.old" / "venv" / "older").exists()
     assert (etc / "environment").stat().st_mode & 0o777 == 0o600
-    # The stream's key may be in it: for root and the group of the service.
+    # The stream key may be in it: only root and the service's group may read it.
     assert (etc / "config.toml").stat().st_mode & 0o777 == 0o640
     if os.geteuid() == 0:
         group = re.search(
@@ -264,11 +264,11 @@ def test_it_upgrades_changes_nothing_twice_keeps_settings_and_leaves(tmp_path: P
     shebang = (opt / "venv" / "bin" / NAME).read_text().splitlines()[0]
     assert re.fullmatch(rf"#!/opt/{NAME}/venv/bin/python[\d.]*", shebang)
     command = [str(opt / "venv" / "bin" / "python"), "-m", "pipeline", "check", "--no-audio"]
-    said = subprocess.run(
+    done = subprocess.run(
         [*command, "--json", "--sessions", str(tmp_path / "sessions"), "--port", "0"],
         cwd=tmp_path, capture_output=True, text=True, check=False,
     )  # fmt: skip
-    assert said.returncode == 0, said.stdout + said.stderr
+    assert done.returncode == 0, done.stdout + done.stderr
 
     assert install(tmp_path).stdout == "Nothing has changed.\n"
 

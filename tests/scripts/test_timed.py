@@ -1,4 +1,4 @@
-"""What `make` says of a step that takes its time."""
+"""What `make` prints about a long step."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_one_that_goes_on_is_heard_of_meanwhile() -> None:
 def test_one_that_is_stopped_leaves_nothing_behind(
     tmp_path: Path, stop: signal.Signals, status: int
 ) -> None:
-    # What runs in the background of a shell ignores SIGINT, and so would what it starts.
+    # A shell's background job ignores SIGINT, and so would the processes that it starts.
     process = subprocess.Popen(
         ["env", "--default-signal=INT", TIMED, "Making tea.",
          "sh", "-c", f"echo on > {tmp_path}/on; exec sleep 0.3"],
@@ -55,6 +55,6 @@ def test_one_that_is_stopped_leaves_nothing_behind(
     while not (tmp_path / "on").exists():
         time.sleep(0.01)
     process.send_signal(stop)
-    said, _ = process.communicate(timeout=20)  # ends only when nobody holds the pipe any more
+    output, _ = process.communicate(timeout=20)  # ends only when no process holds the pipe
     assert process.returncode == status
-    assert "still at it" not in said
+    assert "still at it" not in output

@@ -1,4 +1,4 @@
-"""Certificates made for a test, with their keys."""
+"""Make test certificates and their keys."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def make(
     begins_in_days: float = -1,
     password: bytes = b"",
 ) -> tuple[Path, Path]:
-    """Write `<name>.pem` and `<name>.key`; return both. It is for 127.0.0.1 and localhost too."""
+    """Write `<name>.pem` and `<name>.key`; return both. 127.0.0.1 and localhost are valid too."""
     key = ec.generate_private_key(ec.SECP256R1())
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
     now = datetime.now(UTC)

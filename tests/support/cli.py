@@ -1,4 +1,4 @@
-"""Commands run in this process, where the wiring of the real program is proved elsewhere."""
+"""Run commands in this process, where other tests prove the wiring of the real program."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def told(
     cwd: Path,
     env: dict[str, str] | None = None,
 ) -> subprocess.CompletedProcess[str]:
-    """Run a command to its end, as `scripts.support.program.call` does in a process of its own."""
+    """Run a command to its end; `scripts.support.program.call` does so in its own process."""
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(cwd)
         for name in [name for name in os.environ if name.startswith("STARK_TRANSLATE__")]:
@@ -27,7 +27,7 @@ def told(
         capsys.readouterr()
         try:
             code = main(arguments)
-        except SystemExit as end:  # argparse's
+        except SystemExit as end:  # argparse raises it
             code = int(end.code or 0)
     out, err = capsys.readouterr()
     return subprocess.CompletedProcess(arguments, code, out, err)

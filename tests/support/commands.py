@@ -1,4 +1,4 @@
-"""Operators' commands by their names."""
+"""Make operators' commands by name."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pipeline.protocol.commands import (
 )
 
 
-def command(  # noqa: PLR0911 - one for each kind
+def command(  # noqa: PLR0911 - one return for each kind
     name: str,
     id: int = 0,  # noqa: A002
     text: str = "",
@@ -27,7 +27,7 @@ def command(  # noqa: PLR0911 - one for each kind
     write: str = "",
     revision: int = 0,
 ) -> CommandMessage:
-    """Return an operator's command; the fields that its kind does not have are left out."""
+    """Return an operator's command; it ignores arguments that its kind does not have."""
     match name:
         case "edit" | "correct":
             lang = "" if lang == "en" else lang

@@ -28,7 +28,7 @@ SAID = [
 def hold_services(
     directory: Path, said: Sequence[tuple[str, str]] = SAID, services: int = 2
 ) -> None:
-    """Hold services a week apart, in each of which operators correct their share of `said`."""
+    """Hold services a week apart; in each, operators correct their share of `said`."""
     for week in range(services):
         sentences = [
             Said(source=source, target="La noche de conexión es buena.", edit=target)

@@ -1,4 +1,4 @@
-"""The operator's page, as every test of it opens it."""
+"""Open the operator's page for tests."""
 
 from __future__ import annotations
 
@@ -11,36 +11,36 @@ from tests.browser.conftest import Visit
 TABLET: dict[str, Any] = {"viewport": {"width": 1024, "height": 768}}
 OPEN = "/operator#token=secret"
 
-expect.set_options(timeout=60_000)  # on a busy computer; it costs nothing where all goes well
+expect.set_options(timeout=60_000)  # for a busy computer; a test that passes does not wait
 
 
 def opened(visit: Visit, path: str = OPEN, **options: Any) -> Page:
-    """Open the console and wait until it is let in."""
+    """Open the console and wait until it is logged in."""
     page = visit(path, **{**TABLET, **options})
     expect(page.locator("#pause")).to_be_enabled()
-    page.evaluate("keys.checked || keys.click()")  # as somebody who works with a keyboard
+    page.evaluate("keys.checked || keys.click()")  # turn the keyboard shortcuts on
     return page
 
 
 def setup(page: Page) -> Page:
-    """Show what is set up before a service."""
+    """Show the settings for before a service."""
     page.locator("#tab-setup").click()
     return page
 
 
 def keeper(page: Page) -> None:
-    """Show what is for those who look after the machine."""
+    """Show the settings for those who maintain the machine."""
     setup(page).locator("#details").check()
     page.locator("#tab-now").click()
 
 
 def row(page: Page, number: int) -> Locator:
-    """An utterance in the list."""
+    """Return an utterance's row in the list."""
     return page.locator(f".row[data-id='{number}']")
 
 
 def audience(visit: Visit) -> Page:
-    """Open the page of a listener."""
+    """Open the audience page."""
     page = visit("/")
     expect(page.locator("#status-text")).to_have_text("Listening")
     return page

@@ -41,7 +41,7 @@ def caption(text: str, *, final: bool, id: int = 1) -> Caption:  # noqa: A002
 
 
 class CaptionScreen(Screen):
-    """Keeps the messages that are shown, and what is shown of captions as they settle."""
+    """Keeps the messages that are shown, and the captions that settle."""
 
     def __init__(self) -> None:
         self.messages: list[CaptionMessage] = []
@@ -55,10 +55,10 @@ class CaptionScreen(Screen):
 
 
 class CoordinatorFixture:
-    """A coordinator and its commands, with all they work on real, and a hub nobody connects to.
+    """A coordinator and its commands on real parts; nobody connects to its hub.
 
-    Without `church_words` dictionary and glossary are off; verses are, unless `flags` say
-    otherwise. To read those that ship takes longer than all else here, most of all a Bible.
+    Without `church_words` the dictionary and the glossary are off. Verses are off unless `flags`
+    turn them on. Reading the shipped files, above all a Bible, takes longer than the rest.
     """
 
     def __init__(
@@ -88,7 +88,7 @@ class CoordinatorFixture:
             self.recorder.start()
         self.hearing = FakeHearing()
         self.workers = idle_workers(settings, self.hearing)
-        """Of each target language; their threads do not run."""
+        """One for each target language; their threads do not run."""
         self.targets = Targets(settings, self.context, self.workers, lambda _: None)
         self.coordinator = self.targets[0].coordinator
         self.live_check = LiveCheck(

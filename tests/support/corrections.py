@@ -1,4 +1,4 @@
-"""Text through the dictionary, for the tests of its parts."""
+"""Pass text through the dictionary, for the tests of its parts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pipeline.dictionary.rules import parse_rules
 
 
 def lexicon(*files: str) -> Lexicon:
-    """Compile the texts of several files, the later winning."""
+    """Compile the texts of several files; later files win."""
     return compile_lexicon(
         rule for number, text in enumerate(files) for rule in parse_rules(text, f"{number}.toml")
     )

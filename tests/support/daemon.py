@@ -35,7 +35,7 @@ SCRIPT = [
 ]
 DURATION_S = 20.0
 SHORT, SHORT_S = SCRIPT[:4], 14.0
-"""For what is run often."""
+"""For tests that run often."""
 MARIAN = FakeTranslator("marian")
 GEMMA = FakeTranslator("gemma")
 UPGRADE = (
@@ -63,14 +63,14 @@ class Service:
         flags: dict[str, Any] | None = None,
         extra_targets: Mapping[str, tuple[Translator | None, Translator | None]] | None = None,
     ) -> None:
-        """`extra_targets`: quick and final translator by target language, beside Spanish."""
+        """`extra_targets`: quick and final translator by further target language."""
         self.settings: Settings = load(
             flags={
                 "server.port": 0,
                 "session.directory": str(tmp_path),
                 "session.drain_s": 5.0,
                 "dictionary.enabled": False,
-                "church.verses": "off",  # to read a Bible takes as long as the whole service
+                "church.verses": "off",  # reading a Bible takes as long as the whole service
                 "audio.input": "script" if fast else "",
                 "audio.pace": "fast",
                 "operator.token": "secret",
@@ -114,7 +114,7 @@ class Service:
         return asyncio.run(both())
 
     def connect(self, query: str = "") -> connect:
-        # A queue that is full stops the reading, and then a close waits for ten seconds.
+        # A full queue stops the reading, and then closing waits for ten seconds.
         address = f"ws://127.0.0.1:{self.app._context.hub.port}/ws{query}"
         return connect(address, compression=None, max_queue=None)
 
@@ -131,7 +131,7 @@ class Service:
 
 
 class ShortService(Service):
-    """One in which four sentences are spoken, unless it is given something else."""
+    """A service with four sentences, unless a test passes another script."""
 
     def __init__(self, tmp_path: Path, **parts: Any) -> None:
         source = FakeSource(pcm_of(SHORT, SHORT_S))
@@ -141,7 +141,7 @@ class ShortService(Service):
 async def until(
     socket: ClientConnection, wanted: Callable[[dict[str, Any]], bool]
 ) -> dict[str, Any]:
-    """Return the first message that is wanted, also of the captions that `hello` brings."""
+    """Return the first wanted message; the captions in `hello` count too."""
     while True:
         message: dict[str, Any] = orjson.loads(await asyncio.wait_for(socket.recv(), PATIENCE_S))
         for each in (message, *message.get("captions", [])):
@@ -164,7 +164,7 @@ def crash(call: int) -> bool:
 
 
 def break_midway(directory: Path) -> Path:
-    """Let a daemon break while it is captioning, blanked; return its sessions."""
+    """Let a daemon with a blanked display break while it captions; return its sessions."""
 
     async def blank(service: Service) -> None:
         async with service.connect("?kind=operator") as socket:

@@ -1,4 +1,4 @@
-"""A disk that is full."""
+"""Simulate a full disk."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.support.needs import needs_program, without
 
 
 class small_disk:  # noqa: N801 - reads as a function
-    """Mounts a little memory at `disk`; a test that may not do so is skipped."""
+    """Mounts a small memory disk at `disk`; skips the test where mounting is not permitted."""
 
     def __init__(self, tmp_path: Path, size: str = "64k", inodes: int = 100) -> None:
         needs_program("mount", "umount")

@@ -1,4 +1,4 @@
-"""What the documents print: their commands and their settings."""
+"""The commands and settings that the documents print."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ class Printed:
     where: str
     """File and line."""
     words: tuple[str, ...]
-    """Without `.venv/bin/`, settings of the environment, and `sudo` with its user."""
+    """Without `.venv/bin/`, environment variables, and `sudo` with its user."""
     in_block: bool
-    """Or in a sentence, which may name a command without what it needs."""
+    """False in a sentence, which may omit a command's required arguments."""
 
     own_pip: bool
-    """Whether it is a program of our own environment."""
+    """Whether it is the `pip` of our own environment."""
 
     @property
     def text(self) -> str:
@@ -36,16 +36,16 @@ class Printed:
 
 
 def documents() -> list[Path]:
-    """Return what people read to use the program."""
+    """Return the documents for the program's users."""
     found = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("docs/decisions/*.md")]
     found += [ROOT / name / "README.md" for name in ("demo", "training", "verses")]
     found += [ROOT / "models/starter/MODEL_CARD.md", ROOT / "config.toml"]
-    # Two of them tell what was, not what is.
+    # Two of them describe the past, not the present.
     return sorted(each for each in found if each.name not in {"CHANGELOG.md", "TRIAL.md"})
 
 
 def blocks(text: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield the blocks of code of a document, each with the number of its first line."""
+    """Yield a document's code blocks, each with the number of its first line."""
     block: list[str] = []
     fenced = False
     for number, line in enumerate([*text.splitlines(), ""], 1):
@@ -67,7 +67,7 @@ def _indent(lines: list[str]) -> int:
 
 
 def commands() -> list[Printed]:
-    """Return every command in a block or a span of code, each text once."""
+    """Return every command in a code block or code span, each text once."""
     found: dict[str, Printed] = {}
     for path in documents():
         text = path.read_text("utf-8")
@@ -78,7 +78,7 @@ def commands() -> list[Printed]:
                 for offset, line in enumerate(_expanded(whole.split("\n"))):
                     _add(found, f"{name}:{first + offset}", line, in_block=True)
         else:
-            text = re.sub(r"\n# *", " ", text)  # a sentence of comments goes on in the next line
+            text = re.sub(r"\n# *", " ", text)  # a comment's sentence continues in the next line
         for span in _SPAN.finditer(text):
             number = text.count("\n", 0, span.start()) + 1
             _add(found, f"{name}:{number}", span[1].replace("\n", " "), in_block=False)
@@ -86,7 +86,7 @@ def commands() -> list[Printed]:
 
 
 def _expanded(lines: Iterable[str]) -> Iterator[str]:
-    """Yield lines with the variables that lines before them set, as a shell would."""
+    """Yield lines; expand the variables that earlier lines set, as a shell does."""
     values: dict[str, str] = {}
     for line in lines:
         expanded = Template(line).safe_substitute(values)

@@ -1,4 +1,4 @@
-"""Engine processes with the starter models, for tests of them."""
+"""Engine processes with the starter models, for tests."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ def spec(part: str, **arguments: Any) -> EngineSpec:
 
 @cache
 def golden_pcm() -> Pcm:
-    """Return the golden sentence as it was spoken."""
+    """Return the audio of the golden sentence."""
     return read_golden(bundled("demo", "golden.json")).pcm
 
 
 class Kept:
-    """An engine process, its faults, and a call that fits it."""
+    """An engine process, its faults, and a suitable call."""
 
     def __init__(self, part: str, *, engine: EngineSpec | None = None, **options: Any) -> None:
         self.faults: list[tuple[str, str]] = []
@@ -100,7 +100,7 @@ def ask_in_vain(kept: Kept) -> None:
 
 @contextmanager
 def kept_processes() -> Iterator[Callable[..., Kept]]:
-    """Make engine processes, and see that nothing of them is left."""
+    """Make engine processes, and check that none of them remains."""
     children = set(psutil.Process().children())
     made: list[Kept] = []
 

@@ -1,4 +1,4 @@
-"""How many made-up examples a test tries."""
+"""How many generated examples a test tries."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Faults put into the real child processes, from outside: what no signal can bring about.
+"""Inject faults that no signal can cause into the real child processes.
 
-A child process reads `sitecustomize` from PYTHONPATH like every Python; these texts change the
+Like every Python, a child process reads `sitecustomize` from PYTHONPATH. These texts patch the
 engine's library there before the child begins.
 """
 
@@ -68,7 +68,7 @@ GPU_ALONE = GPU.replace(
     "            if not gpu_layers:\n                os.abort()\n            super()",
     1,
 )
-"""The same, and the model crashes on the CPU."""
+"""As `GPU`, and the model crashes on the CPU too."""
 
 GPU_LOST = """
     import pathlib
@@ -140,7 +140,7 @@ GPU_FAULTS = {
 
 
 def put_into_children(folder: Path, part: str, text: str) -> dict[str, str]:
-    """Return the variables with which the children for `part` run `text` first."""
+    """Return the environment variables that make the children for `part` run `text` first."""
     folder.mkdir(exist_ok=True)
     head = _ONLY_IN.format(part=part, root=str(ROOT))
     (folder / "sitecustomize.py").write_text(head + text)
@@ -149,22 +149,22 @@ def put_into_children(folder: Path, part: str, text: str) -> dict[str, str]:
 
 
 def hungry(folder: Path, part: str) -> dict[str, str]:
-    """Return the variables with which `starve` has a hold on the children for `part`."""
+    """Return the environment variables that let `starve` act on the children for `part`."""
     return put_into_children(folder, part, _HUNGRY.format(file=str(folder / "eat")))
 
 
 @contextmanager
 def starve(pid: int, folder: Path) -> Iterator[None]:
-    """Have the kernel kill a process for want of memory: it asks for more than its group may have.
+    """Make the kernel kill a process that asks for more memory than its cgroup may have.
 
-    Wait for its end inside.
+    The caller waits for the process's end inside the `with` block.
     """
     group, limit = _memory_group(pid)
     try:
         (group / limit).write_text("4000000")
         (group / "cgroup.procs").write_text(str(pid))
         (folder / "new").write_text(str(pid))
-        (folder / "new").rename(folder / "eat")  # only of this one, and only now
+        (folder / "new").rename(folder / "eat")  # only this process eats, and only from now on
         yield
     finally:
         until_s = time.monotonic() + 10
@@ -177,7 +177,7 @@ def starve(pid: int, folder: Path) -> Iterator[None]:
 
 
 def _memory_group(pid: int) -> tuple[Path, str]:
-    """Make a memory cgroup, of either version; return it and the name of its limit."""
+    """Make a memory cgroup (v1 or v2); return it and the name of its limit file."""
     places = {"memory/": "memory.limit_in_bytes", "": "memory.max"}
     for place, limit in places.items():
         group = Path(f"/sys/fs/cgroup/{place}stark-test-{pid}")

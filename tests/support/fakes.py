@@ -1,7 +1,7 @@
-"""Engines that follow a script: `Speech(start_s, end_s, text)` says what is spoken when.
+"""Engines that follow a script: `Speech(start_s, end_s, text)` is what is spoken and when.
 
-They implement the protocols of pipeline.engines without a model, so that the pipeline's own
-behaviour can be tested to the sample. They can be told to fail or to be slow.
+They implement the protocols of pipeline.engines without a model, so that tests can check the
+pipeline to the sample. They can be configured to fail or to be slow.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from pipeline.engines.protocols import PLAIN, TranslationRequest, never
 
 OnText = Callable[[str], None] | None
 
-# A sample's value tells which speech it belongs to: SCALE * (index + 1), so that a recognizer can
-# read the text out of the samples it is given, however they were cut.
+# A sample's value identifies its speech: SCALE * (index + 1). So a recognizer can read the text
+# from its samples, however they were cut.
 SCALE = 0.001
 
 
@@ -41,7 +41,7 @@ class Speech:
 
 
 def pcm_of(script: Sequence[Speech], duration_s: float) -> Pcm:
-    """Return samples in which every speech is marked by its own constant value."""
+    """Return samples in which each speech has its own constant value."""
     pcm = np.zeros(round(duration_s * SAMPLE_RATE), dtype=np.float32)
     for index, speech in enumerate(script):
         pcm[round(speech.start_s * SAMPLE_RATE) : round(speech.end_s * SAMPLE_RATE)] = SCALE * (
@@ -67,7 +67,7 @@ class FakeSource:
     speed: float = 0.0
     """0 is as fast as possible, 1 is real time."""
     waits: Sequence[tuple[float, threading.Event]] = ()
-    """Second at which it waits for an event, in order."""
+    """Times in seconds, in order, each with the event that it waits for."""
     name: str = "script"
     dropped_blocks: int = 0
     bad_samples: int = 0
@@ -96,7 +96,7 @@ class FakeSource:
 
 
 class FakeDetector:
-    """Speech is what is not zero."""
+    """Detects every sample that is not zero as speech."""
 
     def load(self) -> None: ...
 
@@ -108,7 +108,7 @@ class FakeDetector:
 
 @dataclass
 class FakeSongDetector:
-    """Song is what lies between two times of the sound that it has heard, seconds."""
+    """Detects song between two times (seconds) of the sound that it has heard."""
 
     songs: Sequence[tuple[float, float]]
     blocks: int = 0
@@ -119,7 +119,7 @@ class FakeSongDetector:
         self.blocks += 1
         if self.blocks % 8:
             return None
-        at_s = self.blocks * BLOCK_SAMPLES / SAMPLE_RATE - 1.0  # a real one lags as well
+        at_s = self.blocks * BLOCK_SAMPLES / SAMPLE_RATE - 1.0  # a real detector lags as well
         return float(any(start_s <= at_s < end_s for start_s, end_s in self.songs))
 
     def reset(self) -> None: ...
@@ -127,7 +127,7 @@ class FakeSongDetector:
 
 @dataclass
 class FakeRecognizer:
-    """Reads the script back from the samples: as many words of a speech as are heard of it."""
+    """Reads the script back from the samples: as many words of a speech as it has heard."""
 
     script: Sequence[Speech]
     name: str = "fake"
@@ -137,7 +137,7 @@ class FakeRecognizer:
     hotwords: str = ""
     degraded_reason: str = ""
     says: Callable[[Pcm, bool], Recognition | None] = lambda _pcm, _final: None
-    """What it makes of samples, and of a final, in place of the script's words."""
+    """Returns what it recognizes (samples, final) in place of the script's words."""
 
     def __post_init__(self) -> None:
         self.is_cancelled: Callable[[], bool] = never
@@ -164,7 +164,7 @@ class FakeRecognizer:
 
 @dataclass
 class FakeTranslator:
-    """Marks every word with its own name: "grace" becomes "grace-es"."""
+    """Adds its own name to every word: "grace" becomes "grace-es"."""
 
     name: str = "fake"
     fails: Callable[[int], bool] = lambda _call: False
@@ -176,7 +176,7 @@ class FakeTranslator:
     degraded_reason: str = ""
     deadline_s: float = 8.0
     says: Callable[[str, OnText], Translation | None] = lambda _text, _on_text: None
-    """What it makes of a text, in place of words with its name."""
+    """Returns the translation of a text in place of words with its name."""
     cannot_load: StarkError | None = None
 
     def __post_init__(self) -> None:

@@ -1,4 +1,4 @@
-"""The messages that daemon and pages have agreed upon."""
+"""The messages that the daemon and the pages have agreed on."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""A model hub on this machine: what of its API a pull uses, over real sockets, with faults.
+"""A local model hub: the part of the API that a pull uses, over real sockets, with faults.
 
-Large files are redirected to a second server, as the real hub does with its storage, so that a
-token must not travel there.
+It redirects large files to a second server, as the real hub does with its storage. A token must
+not be sent there.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _HELD_S = 300.0
 
 @dataclass(frozen=True)
 class Request:
-    """What was asked for. `server` is "hub" or "storage"."""
+    """A request that came. `server` is "hub" or "storage"."""
 
     server: str
     path: str
@@ -38,7 +38,7 @@ class Request:
 
 @dataclass
 class Fault:
-    """What goes wrong, for file names that end in `file`."""
+    """A fault for file names that end in `file`."""
 
     file: str = ""
     status: int = 0
@@ -46,7 +46,7 @@ class Fault:
     """The hub's X-Error-Code."""
     message: str = ""
     api: bool = True
-    """Whether the question for the repository's files fails as well."""
+    """Whether the request for the list of the repository's files fails as well."""
     cut_after: int = -1
     """Bytes of an answer after which the connection is closed, `cuts` times."""
     cuts: int = 0
@@ -56,16 +56,16 @@ class Fault:
     page: bool = False
     """A login page instead of any answer."""
     short: bool = False
-    """The answer ends early, and says that it is whole."""
+    """The answer ends early, but its headers say that it is complete."""
     pause_s: float = 0.0
     """Between pieces of an answer."""
     held: threading.Event | None = None
-    """What follows the first piece waits for it."""
+    """The pieces after the first one wait for it."""
 
 
 @dataclass
 class Hub:
-    """What the hub has, what was asked of it, and what it does wrong."""
+    """The hub's content, the requests it got, and its faults."""
 
     repositories: dict[str, dict[str, bytes]]
     commits: tuple[str, ...] = (COMMIT, "main")
@@ -112,7 +112,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._stored(path)
         elif "/resolve/" in path:
             self._resolve(path.strip("/"))
-        else:  # huggingface_hub asks for other things too, such as /api/agent-harnesses
+        else:  # huggingface_hub requests other paths too, such as /api/agent-harnesses
             self._refuse(404, "", "no such page")
 
     def _describe(self, rest: str) -> None:
@@ -186,7 +186,7 @@ class _Handler(BaseHTTPRequestHandler):
         self, status: int, body: bytes, headers: dict[str, str], fault: Fault | None = None
     ) -> None:
         self.send_response(status)
-        # Closed each time, so that no thread waits here for a client that keeps its connection.
+        # Close each time, so that no thread waits for a client that keeps its connection open.
         always = {"Content-Length": str(len(body)), "Connection": "close"}
         for name, value in (headers | always).items():
             self.send_header(name, value)
@@ -209,7 +209,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 class _Server(ThreadingHTTPServer):
     def handle_error(self, request: object, client_address: object) -> None:
-        if not isinstance(sys.exception(), ConnectionError):  # else the client has left
+        if not isinstance(sys.exception(), ConnectionError):  # otherwise the client has left
             super().handle_error(request, client_address)  # type: ignore[arg-type]
 
 

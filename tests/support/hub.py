@@ -31,7 +31,7 @@ TOKEN = "Wf3kq1c2v8ñ"
 
 
 def in_loop(test: Callable[..., Awaitable[None]]) -> Callable[..., None]:
-    """Run a test on an event loop of its own; a task that it leaves behind fails it."""
+    """Run a test on its own event loop; a task that it leaves behind fails it."""
 
     @functools.wraps(test)
     def run(*args: object, **kwargs: object) -> None:
@@ -47,7 +47,7 @@ def in_loop(test: Callable[..., Awaitable[None]]) -> Callable[..., None]:
 
 
 class Service:
-    """A hub with what the daemon gives it."""
+    """A hub with the parts that the daemon gives it."""
 
     def __init__(self, mode: Mode = "live", sessions: Path | None = None, **server: Any) -> None:
         self.board = CaptionBoard("session", "en", "es", server.get("history", 200))
@@ -128,7 +128,7 @@ async def send(display: ClientConnection, **message: object) -> None:
 
 
 async def silent(display: ClientConnection) -> bool:
-    """Tell that nothing is on its way: a pong overtakes no message."""
+    """Return whether no message is on its way: a pong overtakes no message."""
     await asyncio.wait_for(await display.ping(), PATIENCE_S)
     try:
         message = await asyncio.wait_for(display.recv(), 0.01)

@@ -1,4 +1,4 @@
-"""A mix to be taught, and teachers that fail as tests want them to."""
+"""A training mix, and teachers that fail as tests want."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SAID = [f"Chapter {number} is read today." for number in range(40)]
 
 
 def write_mix(folder: Path, said: Sequence[str] = SAID) -> TeachingOrder:
-    """Write a mix with a reference each, and return the order to teach it."""
+    """Write a mix with a reference for each sentence; return the order to teach it."""
     mix = folder / "mix"
     mix.mkdir()
     parts = ("bible", "sermon")
@@ -32,7 +32,7 @@ def write_mix(folder: Path, said: Sequence[str] = SAID) -> TeachingOrder:
 
 
 class Stopping:
-    """A real teacher that is stopped, or fails, at a sentence."""
+    """A real teacher that stops or fails at a given sentence."""
 
     def __init__(self, teacher: Marian, error: BaseException, at: int) -> None:
         self._teacher, self._error, self._at = teacher, error, at
@@ -46,7 +46,7 @@ class Stopping:
 
 
 def asking(server: str, count: int = 1, deadline_s: float = 120.0) -> list[OpenAi]:
-    """Return a server's translator, so often as it is to be asked at a time."""
+    """Return `count` translators of a server, one for each concurrent request."""
     made = [
         OpenAi("starter", url=server, prompt="starter", deadline_s=deadline_s) for _ in range(count)
     ]

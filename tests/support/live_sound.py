@@ -1,4 +1,4 @@
-"""A live stream over HLS as an encoder with time stamps in UTC makes it, and a page that plays it.
+"""A live HLS stream as from an encoder with UTC timestamps, and a page that plays it.
 
 The player is npm's hls.js 1.7.4, its dist/hls.min.js (tests/support/hls, Apache 2.0).
 """
@@ -78,7 +78,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 @contextmanager
 def live_stream(subtitles: str) -> Iterator[str]:
-    """Serve a stream with the subtitles of this address; yield the address of its page."""
+    """Serve a stream with the subtitles at this address; yield the address of its page."""
     server = _Stream(("127.0.0.1", 0), _Handler)
     server.subtitles = subtitles
     with answering(server) as address:
@@ -86,7 +86,7 @@ def live_stream(subtitles: str) -> Iterator[str]:
 
 
 def _main(subtitles: str) -> str:
-    """Return the main playlist as docs/DISPLAYS.md has it, of a stream of sound."""
+    """Return the main playlist of an audio stream, as in docs/DISPLAYS.md."""
     return (
         "#EXTM3U\n"
         '#EXT-X-MEDIA:TYPE=SUBTITLES,GROUP-ID="captions",NAME="Español",LANGUAGE="es",'

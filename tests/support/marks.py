@@ -1,4 +1,4 @@
-"""Marks that a module gives to all its tests, known without reading it as Python."""
+"""Find the marks that a module gives to all its tests, without importing it."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ _WHOLE = re.compile(r"^pytestmark = (?:\[(?P<list>[^\]]*)\]|(?P<one>.*))", re.MU
 
 
 def marks_of_all(text: str) -> frozenset[str]:
-    """Return the names in a module's `pytestmark`; none for one without it."""
+    """Return the names in a module's `pytestmark`; none without it."""
     found = _WHOLE.search(text)
     return frozenset(re.findall(r"pytest\.mark\.(\w+)", found[0])) if found else frozenset()
 
 
 def left_out(expression: str) -> frozenset[str]:
-    """Return the marks that a `-m` leaves out whatever else a test has: `not a and not b`."""
+    """Return the marks that a `-m` expression always excludes: `not a and not b`."""
     if " or " in expression:
         return frozenset()
     parts = (part.strip() for part in expression.split(" and "))

@@ -1,4 +1,4 @@
-"""What the fuzzing tests are made of: damage to good bytes, odd values, TOML, the one oracle."""
+"""Building blocks of the fuzzing tests: damaged bytes, odd values, TOML, the one oracle."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from pipeline.core.errors import StarkError
 T = TypeVar("T")
 
 FUZZ = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-"""pytest's timeout ends what hangs: no example has a time, for a busy machine can stand still for
-seconds. A test's folder may be the same for all examples."""
+"""Examples have no deadline, because a busy machine can stall for seconds; pytest's timeout ends a
+hanging test. All examples may share a test's folder."""
 
 _CODE = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 
 
 def accepted(act: Callable[[], T], *named: str) -> T | None:
-    """Return what `act` gives, None if it refuses in our own way; anything else fails the test.
+    """Return what `act` returns, None if it raises a StarkError; anything else fails the test.
 
-    A refusal has a code and says what it is about: one of `named`, where any are given.
+    The error must have a code and a message; it must contain one of `named`, if there are any.
     """
     try:
         return act()
@@ -38,7 +38,7 @@ def accepted(act: Callable[[], T], *named: str) -> T | None:
 
 @st.composite
 def damaged(draw: st.DrawFn, good: bytes, most: int = 4) -> bytes:
-    """Return `good` with up to `most` pieces flipped, cut out, doubled, moved or put in."""
+    """Return `good` with up to `most` pieces flipped, cut, doubled, moved or inserted."""
     data = bytearray(good)
     for _ in range(draw(st.integers(0, most))):
         at = draw(st.integers(0, len(data)))
@@ -66,7 +66,7 @@ def damaged(draw: st.DrawFn, good: bytes, most: int = 4) -> bytes:
 
 @st.composite
 def damaged_lines(draw: st.DrawFn, lines: list[bytes]) -> bytes:
-    """Return lines torn, doubled, out of order or with flipped bits, as a bad disk leaves them."""
+    """Return lines that a bad disk has torn, doubled, reordered or changed by flipped bits."""
     chosen = list(lines)
     for _ in range(draw(st.integers(0, 3))):
         if not chosen:
@@ -106,11 +106,11 @@ VALUES = st.recursive(
     ),
     max_leaves=6,
 )
-"""Whatever JSON can say, and a little more."""
+"""All that JSON can express, and a little more."""
 
 
 def toml(table: Mapping[str, Any]) -> str:
-    """Return a table as TOML, every value in one line; what TOML cannot say becomes a text."""
+    """Return a table as TOML, each value on one line; what TOML cannot express becomes a string."""
     return "".join(f"{json.dumps(key)} = {_toml_value(value)}\n" for key, value in table.items())
 
 
@@ -119,7 +119,7 @@ def _toml_value(value: Any) -> str:
         case bool():
             return str(value).lower()
         case int() | float():
-            return str(value)  # inf and nan are TOML's words too
+            return str(value)  # inf and nan are valid TOML
         case list() | tuple():
             return f"[{', '.join(_toml_value(each) for each in value)}]"
         case dict():

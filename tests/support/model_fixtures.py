@@ -1,4 +1,4 @@
-"""Pulled models for tests that do not pull: what a pull leaves behind, without the hub."""
+"""Pulled models for tests without a hub: the files that a pull leaves behind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Servers of models: real ones, and one on a real socket that answers as badly as a test wants."""
+"""Model servers: real ones, and a scripted one whose answers are as bad as a test wants."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Answer = Callable[["Handler"], None]
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Answers as its server is told to."""
+    """Answers as its server's script says."""
 
     protocol_version = "HTTP/1.1"
     server: ScriptedServer
@@ -76,7 +76,7 @@ class Handler(BaseHTTPRequestHandler):
 
 
 class ScriptedServer(ThreadingHTTPServer):
-    """Takes its answers in turn, the last one again and again."""
+    """Gives its answers in turn and repeats the last one."""
 
     daemon_threads = True
 
@@ -94,14 +94,14 @@ class ScriptedServer(ThreadingHTTPServer):
 
     @property
     def asked(self) -> list[dict[str, Any]]:
-        """The bodies of the completions that were asked for."""
+        """Return the bodies of the completion requests."""
         return [orjson.loads(body) for _, _, body in self.seen if body]
 
     def turn(self) -> Answer:
         return self._answers.pop(0) if len(self._answers) > 1 else self._answers[0]
 
     def handle_error(self, *_: object) -> None:
-        """A client that has gone is what many tests are about."""
+        """Ignore the error: in many tests the client disconnects on purpose."""
 
 
 def serves(*names: str) -> Answer:
@@ -128,11 +128,11 @@ def answers(status: int, body: bytes, kind: str = "application/json") -> Answer:
 
 
 def stalls(*pieces: str) -> Answer:
-    """Write these and then nothing, until the test ends or the client goes."""
+    """Write these and then nothing, until the test ends or the client disconnects."""
 
     def answer(handler: Handler) -> None:
         handler.begin_stream()
-        with suppress(OSError):  # the client's end, which may come before all is written
+        with suppress(OSError):  # the client may disconnect before all is written
             for piece in pieces:
                 handler.piece(piece)
             handler.connection.settimeout(30)
@@ -199,7 +199,7 @@ def real_llama_server(folder: Path) -> Iterator[tuple[str, subprocess.Popen[byte
     Yields its address and its process.
     """
     needs_module("xllamacpp")
-    # Here: they cost quick tests, which need none of it, a quarter of a second.
+    # Imported here: quick tests do not need it, and it costs a quarter of a second.
     from pipeline.cli.commands.serve_model import Served, command_for
     from pipeline.config.targets import Final
 
@@ -225,7 +225,7 @@ def _tiny() -> Path:
     return resolve("gemma", "tiny")
 
 
-# As `python -m llama_cpp.server`, which chooses no kernels where they are files of their own.
+# As `python -m llama_cpp.server`, which chooses no kernels where they are separate files.
 _LLAMA_CPP_SERVER = """
 from pipeline.engines.llama_cpp.llama import load_kernels
 load_kernels()

@@ -1,4 +1,4 @@
-"""What a test needs from the machine: skip on a contributor's, fail where CI=true."""
+"""Check what a test needs from the machine: skip without it, but fail under CI=true."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def needs_file(*paths: str | Path) -> None:
 
 
 def needs_train_extra() -> None:
-    """Skip the test module without what `make train` installs; fail it under CI=true."""
+    """Skip the test module without the packages of `make train`; fail it under CI=true."""
     names = ("gguf", "peft", "safetensors", "torch", "transformers")
     missing = [name for name in names if importlib.util.find_spec(name) is None]
     if missing:

@@ -1,4 +1,4 @@
-"""A package index on this machine, for the real pip: wheels by the simple protocol, with faults."""
+"""A local package index for the real pip: wheels over the simple protocol, with faults."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _PIECE = 64 * 1024
 
 @dataclass
 class IndexFault:
-    """What goes wrong. A page is a login page in the place of what was asked for."""
+    """A fault. `page`: a login page in place of the requested file."""
 
     page: bool = False
     page_for_wheels: bool = False
@@ -36,7 +36,7 @@ class IndexFault:
 
 @dataclass
 class Index:
-    """What the index has, by file name, what was asked of it, and what it does wrong."""
+    """The index's content by file name, the requests it got, and its faults."""
 
     wheels: dict[str, bytes] = field(default_factory=dict)
     fault: IndexFault = field(default_factory=IndexFault)
@@ -51,12 +51,12 @@ class Index:
         return made
 
     def asked(self, name: str) -> int:
-        """Return how often a wheel itself was asked for."""
+        """Return how often the wheel itself was requested."""
         return sum(path.endswith(".whl") and name in path for path in self.requests)
 
 
 def wheel(module: str, content: Mapping[str, bytes], version: str = "1.0.0") -> bytes:
-    """Return a wheel of data files, as `pip` takes it."""
+    """Return a wheel of data files that `pip` accepts."""
     about = f"{module}-{version}.dist-info"
     about_text = f"Metadata-Version: 2.1\nName: {module}\nVersion: {version}\n"
     files = {
@@ -127,7 +127,7 @@ def index_here() -> Iterator[Index]:
 
 
 def pip_asks_only(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
-    """Have pip ask this index and no other, whatever the machine has set."""
+    """Make pip use this index only, whatever the machine's settings are."""
     for name in ("EXTRA_INDEX_URL", "FIND_LINKS", "NO_INDEX", "CERT", "PROXY", "DEFAULT_TIMEOUT"):
         monkeypatch.delenv(f"PIP_{name}", raising=False)
     monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
@@ -159,5 +159,5 @@ def entry(
 
 
 def registry(folder: Path, text: str) -> None:
-    """Write a registry.toml of one's own."""
+    """Write a registry.toml for the test."""
     (folder / "registry.toml").write_text(text)

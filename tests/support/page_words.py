@@ -1,4 +1,4 @@
-"""The languages of the pages, and the texts of pages and of the operator's console in each."""
+"""The languages of the pages; the texts of the pages and the operator's console in each."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ class Reader(HTMLParser):
         super().__init__()
         self.elements: list[tuple[str, tuple[tuple[str, str | None], ...]]] = []
         self.text = ""
-        self.feed(str(page))  # Markup would escape what it is added to
+        self.feed(str(page))  # Markup escapes the text that it is added to
         self.close()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 
 PATIENCE_S = 90.0
-"""So long a machine that is at much else may take for what a test waits for."""
+"""The longest that a test waits; a busy machine may need it."""
 
 
 def wait_for(reached: Callable[[], object], within_s: float = PATIENCE_S) -> None:
@@ -19,7 +19,7 @@ def wait_for(reached: Callable[[], object], within_s: float = PATIENCE_S) -> Non
 
 
 async def reached(condition: Callable[[], object]) -> None:
-    """Wait until a condition holds, and let the event loop go on."""
+    """Wait until a condition holds while the event loop runs."""
     async with asyncio.timeout(PATIENCE_S):
         while not condition():
             await asyncio.sleep(0.01)

@@ -1,4 +1,4 @@
-"""Programs and servers that stand where others do on the machines of churches."""
+"""Stand-ins for programs and servers on the churches' machines."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 
 @contextmanager
 def answering(server: HTTPServer) -> Iterator[str]:
-    """Let a server answer in a thread of its own; yield its address."""
+    """Run a server in its own thread; yield its address."""
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     try:
@@ -26,7 +26,7 @@ def answering(server: HTTPServer) -> Iterator[str]:
 
 
 def put_program(folder: Path, script: str, patch: pytest.MonkeyPatch, *names: str) -> None:
-    """Put programs of these names before all others; each is this shell script."""
+    """Put this shell script first on PATH, under each of these names."""
     for name in names or ("nvidia-smi",):
         file = folder / name
         file.write_text(f"#!/bin/sh\n{script}\n")

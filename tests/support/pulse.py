@@ -1,4 +1,4 @@
-"""A PulseAudio server of one's own: a null sink plays a WAV, and its monitor is a microphone."""
+"""A private PulseAudio server: a null sink plays a WAV, and its monitor is a microphone."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ ctl.!default {{ type pulse server "{server}" }}
 
 @contextmanager
 def pulse_here(monkeypatch: pytest.MonkeyPatch) -> Iterator[Pulse]:
-    """Give this process a Pulse and nothing else to record from; skip where it cannot run."""
+    """Give this process a Pulse as its only recording source; skip where it cannot run."""
     needs_program("pulseaudio", "pactl", "paplay")
     needs_library("portaudio")
-    folders = Path("/usr/lib").glob("*/alsa-lib")  # one for each architecture, on Debian
+    folders = Path("/usr/lib").glob("*/alsa-lib")  # on Debian, one for each architecture
     needs_file(next((f / PLUGIN for f in folders), Path("/usr/lib/alsa-lib") / PLUGIN))
     with Pulse() as server:
         for name, value in server.environment.items():
@@ -42,7 +42,7 @@ def pulse_here(monkeypatch: pytest.MonkeyPatch) -> Iterator[Pulse]:
 
 
 class Pulse:
-    """Starts with a stereo sink at 48 kHz called `church`; ALSA offers its monitor by that name.
+    """A server with a 48 kHz stereo sink `church`; ALSA offers its monitor by that name.
 
     `environment` makes a process's ALSA see this server and no other device.
     """
@@ -89,25 +89,25 @@ class Pulse:
         self.plug("church")
 
     def plug(self, name: str, channels: int = 2) -> None:
-        """Add a sink, and with it the microphone of the same name."""
+        """Add a sink and its microphone of the same name."""
         sink = ["module-null-sink", f"sink_name={name}", "rate=48000", f"channels={channels}"]
         self._control("load-module", *sink)
 
     def unplug(self, name: str) -> None:
-        """Take a sink away while it may be in use."""
+        """Remove a sink, even while it is in use."""
         for line in self._control("list", "short", "modules").stdout.splitlines():
             number, _, arguments = line.partition("\t")
             if f"sink_name={name} " in f"{arguments} ":
                 self._control("unload-module", number)
 
     def play(self, path: Path, sink: str = "church") -> subprocess.Popen[bytes]:
-        """Begin to play a file; ends by itself."""
+        """Start playing a file; it ends by itself."""
         return subprocess.Popen(
             ["paplay", f"--device={sink}", str(path)], env=os.environ | self.environment
         )
 
     def hang(self) -> None:
-        """Let the server stop answering while its connections stay open."""
+        """Suspend the server; its connections stay open but get no answer."""
         self._signal(signal.SIGSTOP)
 
     def wake(self) -> None:
@@ -115,7 +115,7 @@ class Pulse:
         self._signal(signal.SIGCONT)
 
     def kill(self) -> None:
-        """Let the server die."""
+        """Kill the server."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()

@@ -1,4 +1,4 @@
-"""Functions that a child process runs in tests: each does what a strange file makes a reader do."""
+"""Functions for child processes in tests: each behaves like a reader of a bad file."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def think() -> str:
 
 
 def wait(told: Path) -> str:
-    """Write this process's number down, then sleep for longer than any test."""
+    """Write this process's ID to the file, then sleep for longer than any test."""
     told.write_text(str(os.getpid()))
     time.sleep(600)
     return ""

@@ -1,4 +1,4 @@
-"""Real models for tests, fetched once by the product's own pull into the user's cache."""
+"""Real models for tests, pulled once with the product's own code into the user's cache."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from pipeline.models.library import Manifest, ModelLibrary
 from tests.support.needs import without
 
 _CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-"""Read once, before a test sets a home of its own."""
+"""Read once, before a test sets its own home."""
 _BUSY_S = 200.0
-"""Another test run may be fetching the same model."""
+"""Longest wait while another test run fetches the same model."""
 
 
 def real_model(name: str) -> Path:
-    """Return where a model of the registry is; skip where it cannot be had, fail under CI=true.
+    """Return the path of a registry model; skip where it is unavailable, fail under CI=true.
 
-    Terms are accepted here for the tests on this machine alone.
+    Licence terms are accepted here only for the tests on this machine.
     """
     store = ModelLibrary(_CACHE / "stark-translate" / "test-models")
     try:

@@ -1,4 +1,4 @@
-"""A recorder to write with, and what it has written."""
+"""A recorder for tests, and what it has written."""
 
 from __future__ import annotations
 

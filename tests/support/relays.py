@@ -23,14 +23,14 @@ from tests.support.patience import reached
 
 
 def needs_nats() -> None:
-    """Skip the test without server and client of NATS."""
+    """Skip the test without the NATS server and client."""
     needs_module("nats")
     if installed() is None:
         without("not installed: nats-server")
 
 
 class Church:
-    """Boards whose captions are published, as the daemon does it; one a target language."""
+    """Boards that publish captions as the daemon does; one for each target language."""
 
     def __init__(
         self,
@@ -79,7 +79,7 @@ class Church:
                 self.publisher.offer(message, lang)
 
     async def arrives(self) -> None:
-        """Wait until the stream has all that was said."""
+        """Wait until the stream has every caption that was said."""
         await reached(lambda: not self.publisher.waiting)
 
     async def close(self) -> None:
@@ -87,7 +87,7 @@ class Church:
 
     @property
     def codes(self) -> list[str]:
-        """The codes of the troubles that operators were told of."""
+        """Return the codes of the faults that operators saw."""
         return [getattr(report, "code", "") for report in self.reports]
 
 
@@ -115,7 +115,7 @@ async def relay(url: str, **flags: Any) -> AsyncIterator[Relay]:
 
 
 async def delete_stream(url: str, church: str = "church") -> None:
-    """Delete a church's stream, as somebody may do with the tools of NATS."""
+    """Delete a church's stream, as a user may with NATS tools."""
     from nats.aio.client import Client
 
     client = Client()

@@ -1,4 +1,4 @@
-"""What a review has left in its session."""
+"""What a review has written into its session."""
 
 from __future__ import annotations
 

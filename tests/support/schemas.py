@@ -1,4 +1,4 @@
-"""The schemas of schema/, and what is wrong with a value by one of them."""
+"""The schemas of schema/, and a value's violations of one."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ SCHEMA = ROOT / "schema"
 
 @functools.cache
 def validator(name: str) -> Draft202012Validator:
-    """Return the validator of `records/pair`, say."""
+    """Return the validator of a schema such as `records/pair`."""
     return Draft202012Validator(orjson.loads((SCHEMA / f"{name}.json").read_bytes()))
 
 
 def problems(name: str, value: Any) -> list[str]:
-    """Return what is wrong with a value; nothing is if it fits."""
+    """Return a value's violations of the schema; none if it is valid."""
     return [f"{error.json_path}: {error.message}" for error in validator(name).iter_errors(value)]

@@ -1,4 +1,4 @@
-"""What the terminal is given to show."""
+"""Data for the terminal to show."""
 
 from __future__ import annotations
 

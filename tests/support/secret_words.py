@@ -1,4 +1,4 @@
-"""A session in which secrets are said, and where they are found again."""
+"""A session with spoken secrets, and the files that contain them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PURGE = Redaction(25.0, 60.0)
 
 
 def fill(made: SessionRecorder, first: int = 1, last: int = 5) -> None:
-    """Let captions be spoken, each from 10 s times its id; those from 3 on are secret."""
+    """Record captions; each starts at 10 s times its id, and those from id 3 on are secret."""
     for id in range(first, last + 1):  # noqa: A001
         word = f"secret{id}" if id >= 3 else f"open{id}"
         times = {"start_s": 10.0 * id, "end_s": 10.0 * id + 2.5}
@@ -29,5 +29,5 @@ def fill(made: SessionRecorder, first: int = 1, last: int = 5) -> None:
 
 
 def secrets(folder: Path) -> list[str]:
-    """Return the names of the files that hold a secret."""
+    """Return the names of the files that contain a secret."""
     return sorted(p.name for p in folder.iterdir() if b"secret" in p.read_bytes().lower())

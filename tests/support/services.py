@@ -1,4 +1,4 @@
-"""Services to learn from, written by the real recorder from a few sentences."""
+"""Services to learn from: the real recorder writes them from a few sentences."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ class Said:
     sure: float = -0.05
     translated: float = -0.05
     edit: str | None = None
-    """What an operator makes of it; "" hides it."""
+    """The operator's correction; "" hides it."""
     pcm: Pcm | None = None
-    """Its sound; None is a tone."""
+    """Its sound; None means a tone."""
 
 
 def hold(
@@ -51,7 +51,7 @@ def hold(
     mode: Mode = "live",
     keeping: SessionSettings = NO_SOUND,
 ) -> Path:
-    """Hold a service; return its session's folder. Sentence n is utterance n, from 10 n s on."""
+    """Hold a service; return its session folder. Sentence n is utterance n, from 10 * n s on."""
     made = SessionRecorder(
         directory,
         source="en",
@@ -90,13 +90,13 @@ def hold(
 
 
 def tone(number: int) -> Pcm:
-    """Return half a second of sound that is of one utterance only."""
+    """Return half a second of sound that is unique to one utterance."""
     at = np.arange(8000, dtype=np.float32) / 16_000
     return (0.2 * np.sin(2 * np.pi * (200 + 20 * number) * at)).astype(np.float32)
 
 
 def decide(folder: Path, key: int, outcome: Outcome, source: str = "", target: str = "") -> None:
-    """Let a reviewer decide."""
+    """Write a reviewer's decision."""
     decided = Reviewed(
         id=key,
         utc="2026-11-22T12:00:00.000+00:00",

@@ -1,4 +1,4 @@
-"""A session in which everything happens that is written down, made by the real App."""
+"""A session by the real App in which every kind of recorded event happens."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ RULE = '[[rule]]\nhear = ["number"]\nwrite = "Number"\nexample = "number"\nbecom
 
 @dataclass
 class LooseCable(FakeSource):
-    """Is lost once, before the last sentence."""
+    """A source that disconnects once, before the last sentence."""
 
     lost: bool = False
 
@@ -56,7 +56,7 @@ class LooseCable(FakeSource):
 
 
 class Spanish(FakeTranslator):
-    """Unsure of the second sentence; Gemma fails on the fourth."""
+    """A translator unsure of the second sentence; as Gemma it fails on the fourth."""
 
     def translate(self, text: str, *_: object) -> Translation:
         if self.name == "gemma" and "four" in text:
@@ -72,7 +72,7 @@ class Session:
 
     folder: Path
     sent: list[dict[str, Any]] = field(default_factory=list)
-    """What an operator's display got."""
+    """The messages that an operator's display got."""
 
     def lines(self, name: str = "diagnostics.jsonl") -> list[dict[str, Any]]:
         return [orjson.loads(line) for line in (self.folder / name).read_bytes().splitlines()]
@@ -82,7 +82,7 @@ class Session:
 
 
 def eventful(directory: Path) -> Session:
-    """Make a session in which an operator is busy and the machine has its troubles."""
+    """Make a session with a busy operator and with faults of the machine."""
     directory.mkdir()
     (directory / "own.toml").write_text(RULE)
     service = Service(
@@ -95,7 +95,7 @@ def eventful(directory: Path) -> Session:
         flags={
             "dictionary.enabled": True,
             "dictionary.file": str(directory / "own.toml"),
-            "operator.off_record_s": 0,  # or no word would be left
+            "operator.off_record_s": 0,  # otherwise no word is left
         },
     )
     session = Session(service.app.folder)
@@ -138,7 +138,7 @@ def eventful(directory: Path) -> Session:
 
 
 def broken(directory: Path) -> Session:
-    """Make a session that breaks because the recognizer fails, and goes on with the next run."""
+    """Make a session that breaks on a recognizer fault and continues in the next run."""
     service = Service(directory, recognizer=FakeRecognizer(SCRIPT, fails=lambda _: True))
     assert service.run() == 1
     after = Service(directory, recognizer=FakeRecognizer(SCRIPT))

@@ -1,4 +1,4 @@
-"""Captions as a display saw them grow, from a few words of data."""
+"""Histories of growing captions as a display saw them, from little data."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Shown = tuple[float, str, int, str, bool]
 
 
 def history(*shown: Shown, id: int = 1, end_s: float = 4.0) -> History:  # noqa: A002
-    """A caption of an utterance that begins at 1 s."""
+    """Return the history of a caption whose utterance begins at 1 s."""
     made = tuple(
         Sighting(
             at_s,

@@ -1,4 +1,4 @@
-"""Recordings that nobody should make, and what a session made of them."""
+"""Bad recordings, and what a session makes of them."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ def speech(duration_s: float) -> NDArray[np.float32]:
 
 
 def sermon_sentences(count: int) -> list[tuple[Pcm, str]]:
-    """Return the first sentences of the demo sermon, and what is said in them."""
+    """Return the sound and text of the demo sermon's first sentences."""
     pcm, rate = soundfile.read(SERMON, dtype="float32")
-    told = json.loads(SERMON.with_suffix(".json").read_text())["sentences"][:count]
+    sentences = json.loads(SERMON.with_suffix(".json").read_text())["sentences"][:count]
     return [
         (pcm[int((each["start_s"] - 0.2) * rate) : int((each["end_s"] + 0.3) * rate)], each["en"])
-        for each in told
+        for each in sentences
     ]
 
 

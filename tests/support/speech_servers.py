@@ -1,7 +1,7 @@
-"""A server of a recognizer: faster-whisper with a real model behind the transcriptions endpoint.
+"""A recognizer's server: faster-whisper with a real model at the transcriptions endpoint.
 
-It speaks the protocol as speaches does, which is built on the same library: the form's fields, the
-fields of `verbose_json`, words with spaces and probabilities, 404 for a model that is not there.
+It follows the protocol of speaches, which uses the same library: the form's fields, the fields of
+`verbose_json`, words with spaces and probabilities, 404 for a missing model.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SPEECH_MODEL = "church/whisper"
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """What was asked for."""
+    """A transcription request."""
 
     fields: dict[str, list[str]]
     file: bytes
@@ -33,7 +33,7 @@ class Form:
 
 
 def read_form(headers: dict[str, str], body: bytes) -> Form:
-    """Return a multipart form, read by the standard library."""
+    """Parse a multipart form with the standard library."""
     head = f"Content-Type: {headers['Content-Type']}\r\n\r\n".encode()
     fields: dict[str, list[str]] = {}
     file, filename = b"", ""
@@ -48,12 +48,12 @@ def read_form(headers: dict[str, str], body: bytes) -> Form:
 
 
 def forms(server: ScriptedServer) -> list[Form]:
-    """Return all that a server was asked to hear."""
+    """Return all transcription requests of a server."""
     return [read_form(headers, body) for _, headers, body in server.seen if body]
 
 
 def hears(text: str, **fields: Any) -> Answer:
-    """Answer with this text and no more, or with these fields beside it."""
+    """Answer with this text, and with these further fields if there are any."""
     return gives({"text": text, **fields})
 
 
@@ -77,23 +77,23 @@ def heard_in_full(*words: str, step_s: float = 0.5) -> Answer:
 def speech_server(
     model: Path, *, before: list[Answer] | None = None, port: int = 0
 ) -> Iterator[ScriptedServer]:
-    """Run a server that recognizes with a model of CTranslate2; `before` are answered first."""
-    import faster_whisper  # here: quick tests need none of it
+    """Run a server that recognizes with a CTranslate2 model, after the answers `before`."""
+    import faster_whisper  # imported here: quick tests do not need it
 
     whisper = faster_whisper.WhisperModel(str(model), compute_type="int8", cpu_threads=2)
-    # The library's own model is for one request at a time here.
+    # Here the library's model takes one request at a time.
     at_work = threading.Lock()
 
     def recognize(handler: Handler) -> None:
         _, headers, body = handler.server.seen[-1]
         asked = read_form(headers, body)
         if asked.fields["model"] != [SPEECH_MODEL]:
-            said = {"detail": f"Model '{asked.fields['model'][0]}' is not installed locally."}
-            gives(said, 404)(handler)
+            refusal = {"detail": f"Model '{asked.fields['model'][0]}' is not installed locally."}
+            gives(refusal, 404)(handler)
             return
         with at_work:
             answer = _transcribe(whisper, asked)
-        # Times are numpy's.
+        # Times are numpy values.
         body = orjson.dumps(answer, option=orjson.OPT_SERIALIZE_NUMPY)
         handler.send(200, "application/json", body)
 
@@ -109,10 +109,10 @@ def _transcribe(whisper: Any, asked: Form) -> dict[str, Any]:
         temperature=float(asked.fields["temperature"][0]),
         hotwords=asked.fields.get("hotwords", [None])[0],
         beam_size=1,
-        without_timestamps=True,  # the starter was not taught them
+        without_timestamps=True,  # the starter was not trained on them
         word_timestamps=with_words,
     )
-    told = [
+    made_segments = [
         {
             "id": segment.id,
             "start": segment.start,
@@ -125,16 +125,16 @@ def _transcribe(whisper: Any, asked: Form) -> dict[str, Any]:
         }
         for segment in segments
     ]
-    text = "".join(segment["text"] for segment in told).strip()
+    text = "".join(segment["text"] for segment in made_segments).strip()
     if asked.fields["response_format"] == ["json"]:
         return {"text": text}
-    words = [word for segment in told for word in segment["words"]] if with_words else None
+    words = [word for segment in made_segments for word in segment["words"]] if with_words else None
     return {
         "task": "transcribe",
         "language": info.language,
         "duration": info.duration,
         "text": text,
-        "segments": told,
+        "segments": made_segments,
         "words": words,
     }
 

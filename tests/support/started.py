@@ -1,7 +1,7 @@
 """The threads that `run` starts, each with the checks that test it.
 
-A test starts a service with everything in the settings and compares its threads with this table,
-and the table with the plan of `check`.
+A test starts a service with all features on. It compares the service's threads with this table,
+and this table with the plan of `check`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _SOUND = ("voice-detector", "audio", "level")
 def started(settings: Settings, *, compare: bool) -> dict[str, tuple[str, ...]]:
     """Return the threads of a service by name, each with the names of its checks.
 
-    `compare`: in a rehearsal. Beside them the main thread serves pages: `main`.
+    `compare`: in a rehearsal. `main` is the main thread, which serves the pages.
     """
     langs = settings.translate.langs
     certificate = ("certificate",) if settings.server.tls_cert else ()
@@ -57,6 +57,6 @@ def _translators(settings: Settings) -> Iterator[tuple[tuple[str, ...], tuple[st
 def _tried(engine: str, part: str, suffix: str) -> tuple[str, ...]:
     if engine == "openai":
         return (f"golden-server-{part}{suffix}",)
-    if engine == "none" or (engine == "marian" and part == "final"):  # the quick one's are final
+    if engine == "none" or (engine == "marian" and part == "final"):  # quick makes the finals
         return ()
     return (f"model-{engine}{suffix}", f"golden-{engine}{suffix}")

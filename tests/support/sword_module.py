@@ -1,4 +1,4 @@
-"""A writer of SWORD modules, by the published layout and not by our reader."""
+"""A writer of SWORD modules that follows the published layout, not our reader."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FORMATS = {"rawtext": "<IH", "rawtext4": "<II", "ztext": "<IIH", "ztext4": "<III
 
 @dataclass(frozen=True)
 class Module:
-    """What a module is made of."""
+    """The settings of a module."""
 
     driver: str = "zText"
     kind: str = "b"
@@ -33,7 +33,7 @@ class Module:
         )
 
     def write(self, root: Path, verses: Mapping[VerseId, str]) -> Path:
-        """Write the module as a folder; return where its texts are."""
+        """Write the module as a folder; return the path of its texts."""
         (root / "mods.d").mkdir(parents=True)
         (root / "mods.d" / "mine.conf").write_text(self.conf(), encoding="utf-8")
         folder = root / "modules" / "texts" / self.driver.lower() / "mine"
@@ -64,7 +64,7 @@ class Module:
             index += nothing
             for chapter, count in enumerate(VERSES[book - 1], 1):
                 index += nothing
-                # Most modules here have a verse or two; the index has a place for each of 31,000.
+                # Most test modules have a verse or two; the index has an entry for each of 31,000.
                 if (book, chapter) not in has_text:
                     empty = entry.pack(*(() if is_raw else (len(starts) // 12,)), 0, 0)
                     index += empty * count
@@ -90,7 +90,7 @@ class Module:
 
 
 def zipped(root: Path) -> Path:
-    """Return a zip archive of a folder, as modules are handed out."""
+    """Return a zip archive of a folder, the form in which modules are distributed."""
     file = root.with_suffix(".zip")
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
         for each in sorted(root.rglob("*")):

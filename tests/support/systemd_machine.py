@@ -1,7 +1,7 @@
-"""A machine of its own for the service: systemd as process 1 of new namespaces.
+"""A private machine for the service: systemd as process 1 of new namespaces.
 
-/etc, /opt, /run, /srv, /tmp and /var are its own and gone with it; the rest is this machine's, to
-read.
+/etc, /opt, /run, /srv, /tmp and /var are its own and vanish with it. The rest is the host's,
+only read.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ CHECKOUT = "/mnt/checkout"
 UNITS = "/etc/systemd/system"
 _ENV = {
     "PATH": "/usr/sbin:/usr/bin:/sbin:/bin",
-    "SYSTEMD_UNIT_PATH": UNITS,  # nothing of the host's is started
+    "SYSTEMD_UNIT_PATH": UNITS,  # none of the host's units starts
     "SYSTEMD_OFFLINE": "0",
     "container": "test",
 }
@@ -55,10 +55,10 @@ esac
 
 
 class Machine:
-    """Runs commands in it as root."""
+    """Runs commands in the machine as root."""
 
     def __init__(self, pid: int, python_path: str) -> None:
-        """`pid`: systemd's, as this machine counts."""
+        """`pid`: systemd's process ID on the host."""
         self._pid = pid
         self._env = _ENV | {
             "PYTHONS_PATH": python_path,
@@ -98,7 +98,7 @@ class Machine:
 
 @contextmanager
 def machine(folder: Path) -> Iterator[Machine]:
-    """Boot one; skip the test where this machine does not allow it."""
+    """Boot a machine; skip the test where the host does not allow it."""
     if os.geteuid() != 0 or not SYSTEMD.exists():
         pytest.skip("systemd was not started: that needs root and the package systemd")
     (folder / "python").write_text(_PYTHON)
@@ -128,7 +128,7 @@ def machine(folder: Path) -> Iterator[Machine]:
     cgroup = _cgroup()
     log = folder / "systemd.log"
     with log.open("wb") as out:
-        # Of a group of its own, which a namespace then takes for the root of all groups.
+        # It has its own cgroup, which a namespace then treats as the root of all cgroups.
         joined = f"echo $$ >{cgroup}/cgroup.procs && exec unshare -m -p -C -u -i -f --kill-child "
         process = subprocess.Popen(
             ["bash", "-c", joined + "--propagation private bash -c " + shlex.quote(script)],
@@ -143,7 +143,7 @@ def machine(folder: Path) -> Iterator[Machine]:
             time.sleep(0.1)
         yield booted
     finally:
-        process.kill()  # and with it, process 1 and all that it has started
+        process.kill()  # this also kills process 1 and everything that it has started
         process.wait()
         _remove(cgroup)
 
@@ -163,7 +163,7 @@ def _cgroup() -> Path:
 
 
 def _child(process: subprocess.Popen[bytes], log: Path) -> int:
-    """Return the process of `process` that is number 1 of the namespace."""
+    """Return the child of `process` that is process 1 of the namespace."""
     until_s = time.monotonic() + PATIENCE_S
     while process.poll() is None and time.monotonic() < until_s:
         with suppress(OSError):

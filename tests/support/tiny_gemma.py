@@ -1,4 +1,4 @@
-"""A tiny Gemma 3 as Hugging Face keeps one; import it after `needs_train_extra`."""
+"""A tiny Gemma 3 in Hugging Face's format; import it after `needs_train_extra`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ASKED = "Grace and peace to you from God our Father."
 
 
 def write_tokenizer(folder: Path) -> sentencepiece.SentencePieceProcessor:
-    """A vocabulary laid out like Gemma's: pad, eos, bos, unk, the turns, bytes, pieces."""
+    """Write a vocabulary laid out like Gemma's: pad, eos, bos, unk, turns, bytes, pieces."""
     head = prompts.render("translategemma", ASKED, "en", "es").head
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=iter([ANSWER, ASKED, head] * 9),
@@ -42,7 +42,7 @@ def write_tokenizer(folder: Path) -> sentencepiece.SentencePieceProcessor:
 
 
 def base_model(sees_pictures: bool, **settings: Any) -> Any:
-    """Five local layers and a global one with stretched positions, as in TranslateGemma 4B."""
+    """Make five local layers and a global one with scaled positions, as TranslateGemma 4B has."""
     rope = {
         "full_attention": {"rope_type": "linear", "factor": 8.0, "rope_theta": 1_000_000.0},
         "sliding_attention": {"rope_type": "default", "rope_theta": 10_000.0},
@@ -67,7 +67,7 @@ def base_model(sees_pictures: bool, **settings: Any) -> Any:
 
 
 def taught(model: Any, processor: Any, modules: str | list[str], steps: int) -> Any:
-    """Return the model with an adapter; after 80 steps it answers all with ANSWER and the end."""
+    """Return the model with an adapter; after 80 steps it always answers ANSWER, end of turn."""
     config = peft.LoraConfig(
         r=8, lora_alpha=16, rank_pattern={"layers.1.mlp.down_proj": 4}, target_modules=modules
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""An utterance's transcript, captions and record, made of a few words."""
+"""Make an utterance's transcript, captions and record from a few words."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ UTC = "2026-11-22T09:30:07.250+00:00"
 
 
 def transcript(**changes: Any) -> Transcript:
-    # Speech from 2 s to 4 s of the audio; the last syllable at 99.6, closed 0.4 s later.
+    # Speech from 2 s to 4 s of the audio; the last syllable ends at 99.6 s, closed 0.4 s later.
     utterance = Utterance(
         7, 3, True, "silence", 32_000, 64_000, np.zeros(8, np.float32), 99.6, 100.0
     )
@@ -87,5 +87,5 @@ def kept(caption: Caption, made: Caption | None, **changes: Any) -> UtteranceRec
 
 
 def record(caption: Caption, made: Caption | None, **changes: Any) -> dict[str, Any]:
-    """Return the record's fields."""
+    """Return the fields of an utterance's record."""
     return asdict(kept(caption, made, **changes))

@@ -1,4 +1,4 @@
-"""An index of two books, and readings from them."""
+"""A small verse index, and readings from it."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ BOOKS = {19, 43, 57}
 
 @cache
 def some_of(name: str) -> Edition:
-    """Return an edition that ships, with few of its books."""
+    """Return a shipped edition with few of its books."""
     whole = editions.load(name)
     few = {place: text for place, text in whole.verses.items() if place[0] in BOOKS}
     return replace(whole, verses=few)
 
 
 def small_index(folder: Path) -> VerseIndex:
-    """Build an index of these books where the program looks for the one of spoken English.
+    """Build an index of these books where the program looks for the English one.
 
-    It counts as made from the editions that there are, so that no service builds a whole one.
+    It counts as made from the current editions, so that no service builds a full index.
     """
     place = folder / "stark-translate" / "verses" / "en"
     return verse_index.build([some_of("kjv")], place, verse_index.sources("en"))

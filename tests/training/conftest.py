@@ -1,4 +1,4 @@
-"""Torch computes in one thread here: in models so small threads only get in each other's way."""
+"""Run torch in one thread: with models this small, more threads only slow each other down."""
 
 from __future__ import annotations
 

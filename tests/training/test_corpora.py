@@ -1,4 +1,4 @@
-"""The split of the corpora: what is held out, what is dropped, what is made modern."""
+"""The split of the corpora: what is held out, what is dropped, what is modernized."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_whole_books_are_held_out_and_their_english_never_trained_on(
     trained = {corpora.words(pair.en) for pairs in split.training.values() for pair in pairs}
     held = {corpora.words(pair.en) for pair in (*split.held_out_books, *split.held_out_tatoeba)}
     assert not trained & held
-    # The same words stand in a book that is not held out; an empty cell gives no pair.
+    # A book that is not held out has the same words; an empty cell gives no pair.
     assert [pair.en for pair in split.training["nheb"]] == ["God created."]
     assert [pair.en for pair in split.training["kjv"]] == ["God made."]
 
@@ -116,7 +116,7 @@ def test_another_language_has_the_same_verses_held_out(
         ("There was a famine.", "Il y eut une famine."),
         ("God is love.", "Dieu est amour."),
     ]
-    # What is held out in one version is trained on in none; the number of another edition is gone.
+    # No version trains on a verse that one holds out; another edition's verse number is removed.
     assert [p.target for p in split.training["nheb"]] == ["Au commencement, Dieu créa."]
     assert [p.target for p in split.training["asv"]][-1] == "Au commencement."
     assert split.training["sermon"]
@@ -176,7 +176,7 @@ FRENCH = {
     "sermon_phrases_fr.tsv": corpora.SERMON_PHRASES,
     "sermon_test_fr.tsv": corpora.SERMON_TEST,
 }
-"""French texts, and the Spanish ones whose English they have, line for line."""
+"""French files, and the Spanish files with the same English, line for line."""
 EVERYDAY = corpora.SERMON_TEST.with_name("everyday_fr.tsv")
 
 
@@ -199,7 +199,7 @@ def test_french_texts_are_whole_and_written_one_way(name: str) -> None:
     for english, french in lines:
         assert english.strip() == english != ""
         assert french.strip() == french != ""
-        # As our pages put it: plain apostrophes, and no space before what ends a sentence.
+        # As on our pages: plain apostrophes, and no space before punctuation.
         assert not re.search(r"  |[’“”«»¿¡]| [?!:;,.]", french), french
         assert english.count('"') % 2 == french.count('"') % 2 == 0
         assert french[-1] in '.?!"', french

@@ -13,8 +13,8 @@ from training.models.ct2_weights import read_weights
 
 
 def tiny_spec() -> Any:
-    """Return one matrix with a bias, one that shares its weight, one number."""
-    from ctranslate2.specs import common_spec, model_spec  # loads torch where there is one
+    """Return a spec of one matrix with a bias, one that shares its weight, and one number."""
+    from ctranslate2.specs import common_spec, model_spec  # loads torch if it is installed
 
     class TinySpec(model_spec.ModelSpec):  # type: ignore[misc]
         def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""A pretrained Gemma cut to the tokens that are needed, fine-tuned, and merged again."""
+"""A pretrained Gemma reduced to the needed tokens, fine-tuned, and merged again."""
 
 from __future__ import annotations
 
@@ -59,10 +59,10 @@ class Files:
     bible: Path
     tatoeba: Path
     mix: Path
-    """The same pairs as `stark-translate learn mix` writes them, French beside the Spanish."""
+    """The same pairs as `stark-translate learn mix` writes them, French beside Spanish."""
 
     def options(self, *more: str) -> list[str]:
-        """What both commands are told about the pairs."""
+        """Return both commands' options for the pairs."""
         return ["--mix", str(self.mix), *more]
 
 
@@ -121,7 +121,7 @@ def logits(model: Any, ids: list[int]) -> Any:
 
 
 def mergeable(processor: sentencepiece.SentencePieceProcessor) -> dict[str, float]:
-    """Its pieces that are neither control pieces nor bytes, with their scores."""
+    """Return the pieces that are neither control pieces nor bytes, with their scores."""
     return {
         processor.id_to_piece(n): processor.get_score(n)
         for n in range(processor.vocab_size())
@@ -213,7 +213,7 @@ def test_a_cut_vocabulary_can_write_every_text(base: Path) -> None:
     for text in UNSEEN:
         ids = tokenizer.encode(text)
         assert tokenizer.decode(ids) == text
-        # Nobody can speak a control token, and nothing is unknown.
+        # No text encodes to a control token, and no token is unknown.
         assert all(n > pieces.PROMPT_END_ID for n in ids)
 
 
@@ -312,7 +312,7 @@ def test_what_all_weights_learnt_reaches_llama_cpp_and_is_learnt_on_from(
     assert ids == encode(tokenizer, [(text, "")])[0][0][:-1]
     np.testing.assert_allclose(runtime.logits(ids), logits(model, ids), atol=5e-2)
 
-    # A church learns on from the file that it was given.
+    # A church continues training from the file that it received.
     again, spelled = fine_tune_gemma.load_base(path)
     assert spelled.serialized_model_proto() == tokenizer.serialized_model_proto()
     np.testing.assert_allclose(logits(again, ids), logits(model, ids), atol=5e-2)
@@ -333,7 +333,7 @@ def test_what_is_learnt_at_a_level_lies_on_its_steps_and_is_learnt_on_from(
     assert torch.equal(first["shares"], second["shares"])
 
     fine = second["model"]
-    model, _ = fine_tune_gemma.load_base(tmp_path / "merged")  # as an earlier training
+    model, _ = fine_tune_gemma.load_base(tmp_path / "merged")  # as if from an earlier training
     merged = model.state_dict()
     assert not torch.equal(merged["blocks.0.q.weight"], fine["blocks.0.q.weight"])
     for name, tensor in steps.on_steps(merged, "Q4_0").items():
@@ -356,7 +356,7 @@ def test_half_of_the_pairs_are_asked_as_the_daemon_asks() -> None:
     asked = [fine_tune_gemma.as_asked(*pair, rng) for _ in range(40)]
     assert 10 < asked.count("We carried el ataúd out.") < 30
     assert set(asked) == {pair[0], "We carried el ataúd out."}
-    # The answer says it otherwise: then nothing could be copied.
+    # The answer uses another word, so nothing can be copied.
     assert fine_tune_gemma.as_asked(pair[0], "Sacamos la caja.", "es", rng) == pair[0]
 
 
@@ -369,7 +369,7 @@ def test_pairs_can_be_learnt_the_other_way_round(files: Files, base: Path, share
     batch = next(fine_tune_gemma.batches(splits, tokenizer, random.Random(1), back=share))
     asked = tokenizer.decode(batch.rows.ids.flatten().tolist())
     answered = set(tokenizer.decode(batch.targets.tolist()).split())
-    # Lower-case English stands for what was heard badly: nobody wants it as an answer.
+    # Lower-case English imitates misrecognized speech: it must not be an answer.
     assert ("English: " in asked) == bool(share)
     assert bool(answered.intersection(" ".join(ENGLISH).split())) == bool(share)
 
@@ -405,7 +405,7 @@ def test_the_linear_loss_is_the_smoothed_loss() -> None:
     np.testing.assert_allclose(by_hidden_alone, by_hidden, atol=1e-5)
 
 
-# A model that has learnt nothing never ends an answer: a third of all tokens do it here.
+# An untrained model never ends an answer, so a third of all tokens end one here.
 ENDS = frozenset(range(0, 500, 3))
 
 

@@ -57,8 +57,8 @@ def options(base: Path, mix: Path, out: Path, *more: str) -> list[str]:
 
 
 def held_out_loss(adapter: Path | None, base: Path, mix: Path, tmp_path: Path) -> float:
-    told = trainer.options_of(options(base, mix, tmp_path))
-    model, tokenizer = trainer.load(told)
+    parsed = trainer.options_of(options(base, mix, tmp_path))
+    model, tokenizer = trainer.load(parsed)
     if adapter is not None:
         model.load_adapter(adapter, "default", is_trainable=False)
     pairs = trainer.examples(tokenizer, mix / "held_out.jsonl", ("en", "es"))
@@ -102,7 +102,7 @@ def with_template(base: Path, template: str) -> Any:
 
 
 def template(head: str) -> str:
-    """A template as TranslateGemma's: the text of the first message in its place."""
+    """Return a template like TranslateGemma's, with the first message's text in its place."""
     return (
         "{{ bos_token }}" + head + "{{ messages[0]['content'][0]['text'] | trim }}<end_of_turn>\n"
         "{% if add_generation_prompt %}{{ '<start_of_turn>model\n' }}{% endif %}"
@@ -114,13 +114,13 @@ def test_our_prompt_is_compared_with_the_models_own_template(base: Path) -> None
     assert check_template(with_template(base, template(quoted)), "en", "es")
     assert not check_template(with_template(base, ""), "en", "es")
     other = "{{ " + json.dumps(HEAD.replace("professional", "kind")) + " }}"
-    with pytest.raises(ModelError, match="asks") as told:
+    with pytest.raises(ModelError, match="asks") as caught:
         check_template(with_template(base, template(other)), "en", "es")
-    assert told.value.code == "prompt-differs"
+    assert caught.value.code == "prompt-differs"
     refusing = "{{ raise_exception('no such language') }}"
-    with pytest.raises(ModelError, match="no such language") as told:
+    with pytest.raises(ModelError, match="no such language") as caught:
         check_template(with_template(base, refusing), "en", "es")
-    assert told.value.code == "prompt-differs"
+    assert caught.value.code == "prompt-differs"
 
 
 def test_the_prompt_is_what_the_tokenizer_makes_of_the_whole(base: Path) -> None:
@@ -149,7 +149,7 @@ def test_short_of_memory_it_steps_down_and_computes_the_same(
 
     def fails_at_two(model: Any, pairs: Any, *rest: Any) -> Any:
         seen.append(len(pairs))
-        if len(seen) == 2:  # in the midst of a step
+        if len(seen) == 2:  # in the middle of a step
             raise error
         return compute(model, pairs, *rest)
 
@@ -188,6 +188,6 @@ def test_where_nothing_fits_it_is_told_and_another_fault_is_no_matter_of_memory(
 
 
 def test_four_bit_without_a_gpu_is_told(base: Path, mix: Path, tmp_path: Path) -> None:
-    with pytest.raises(ModelError) as told:
+    with pytest.raises(ModelError) as caught:
         trainer.load(trainer.options_of(options(base, mix, tmp_path, "--four-bit")))
-    assert told.value.code == "four-bit-unavailable"
+    assert caught.value.code == "four-bit-unavailable"

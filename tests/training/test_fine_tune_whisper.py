@@ -1,4 +1,4 @@
-"""Whisper taught a few names by low-rank additions, converted, and proved to hear the same.
+"""Whisper taught a few names by low-rank additions, converted, and checked to hear the same.
 
 The starter recognizer is the base: a Whisper like any other, but small.
 """
@@ -55,8 +55,8 @@ def starter() -> whisper_model.Pretrained:
 
 
 def options(spoken: Path, out: Path, *more: str) -> list[str]:
-    told = ["--base", str(STARTER), "--sound", str(spoken), "--out", str(out), "--threads", "1"]
-    return [*told, "--window-s", "4", "--batch", "2", "--evaluate-minutes", "60", *more]
+    args = ["--base", str(STARTER), "--sound", str(spoken), "--out", str(out), "--threads", "1"]
+    return [*args, "--window-s", "4", "--batch", "2", "--evaluate-minutes", "60", *more]
 
 
 @pytest.fixture(scope="module")
@@ -67,8 +67,8 @@ def trained(spoken: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def exported(spoken: Path, run: Path, out: Path) -> list[str]:
-    told = ["--base", str(STARTER), "--sound", str(spoken), "--run", str(run), "--out", str(out)]
-    return [*told, "--quantization", "int8"]
+    args = ["--base", str(STARTER), "--sound", str(spoken), "--run", str(run), "--out", str(out)]
+    return [*args, "--quantization", "int8"]
 
 
 def test_the_model_that_is_read_back_hears_what_the_program_hears(
@@ -104,7 +104,7 @@ def test_prompts_and_padding_are_no_targets(
         begin = len(starter.speech.prompt(context))
         assert batch.tokens[row][:begin].tolist() == starter.speech.prompt(context)
         assert (batch.targets[row][: begin - 1] == whisper_model.IGNORED).all()
-    # What stands where nothing is a target changes nothing.
+    # Tokens at positions without a target change nothing.
     once = trainer.loss_of(starter.model, batch)
     after = batch.targets[0].ne(whisper_model.IGNORED).nonzero().max().item() + 1
     other = batch.tokens.clone()
@@ -154,11 +154,11 @@ def test_the_converted_model_hears_what_was_learnt(
 def test_a_model_that_hears_otherwise_is_not_put_in_place(
     trained: Path, spoken: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told = export_whisper.options_of(exported(spoken, trained, tmp_path / "model"))
+    parsed = export_whisper.options_of(exported(spoken, trained, tmp_path / "model"))
     convert = export_whisper.convert
 
     def spoiled(pretrained: Any, *rest: Any) -> None:
-        # As if the converter mistook a layer: the encoder's last one is left out.
+        # As if the converter misread a layer: the encoder's last norm is wrong.
         broken = whisper_model.load(STARTER, "en")
         broken.model.model.encoder.layer_norm.weight.data.mul_(0.2)
         convert(replace(pretrained, model=broken.model), *rest)
@@ -167,7 +167,7 @@ def test_a_model_that_hears_otherwise_is_not_put_in_place(
     (tmp_path / "model").mkdir()
     (tmp_path / "model" / "mine").touch()
     with pytest.raises(ModelError) as error:
-        export_whisper.export(told)
+        export_whisper.export(parsed)
     assert error.value.code == "conversion-differs"
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
     assert (tmp_path / "model" / "mine").exists()
@@ -207,8 +207,8 @@ def test_a_training_that_diverges_is_told(
 ) -> None:
     base = sha256(STARTER / "model.bin")
     shutil.copytree(trained, tmp_path / "on")
-    told = options(spoken, tmp_path / "on", "--resume", "--minutes", "60", "--rate", "1e30")
-    assert trainer.main(told) != 0
+    arguments = options(spoken, tmp_path / "on", "--resume", "--minutes", "60", "--rate", "1e30")
+    assert trainer.main(arguments) != 0
     says = " ".join(capsys.readouterr().err.split())
     assert "is no number" in says
     assert "Train with a lower rate" in says
@@ -232,8 +232,8 @@ def test_a_broken_recording_is_named_and_left_out(
 
 def test_a_full_disk_costs_no_earlier_best(spoken: Path, tmp_path: Path) -> None:
     pretrained = whisper_model.load(STARTER, "en")
-    told = trainer.options_of(options(spoken, tmp_path))
-    _, learning = trainer.add_low_rank(pretrained, told)
+    parsed = trainer.options_of(options(spoken, tmp_path))
+    _, learning = trainer.add_low_rank(pretrained, parsed)
     with small_disk(tmp_path, size="1m"):
         best = tmp_path / "disk" / "best.pt"
         best.write_bytes(b"earlier")

@@ -1,4 +1,4 @@
-"""The list of the starter models' files is what the script writes."""
+"""The list of the starter models' files equals the script's output."""
 
 from __future__ import annotations
 

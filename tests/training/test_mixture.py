@@ -1,4 +1,4 @@
-"""What the translators are trained on: shares, names, noise, joined sentences."""
+"""The translators' training mixture: shares, names, noise, joined sentences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a training added to a quantized model survives when it is quantized again."""
+"""A quantized model keeps what training added when it is quantized again."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_nearest_steps_are_those_of_llama_cpp() -> None:
     torch.manual_seed(4)
     matrix = torch.randn(512, 640)
     same = rounded(matrix, "Q4_0") == stored(matrix, "Q4_0")
-    assert same.float().mean() > 0.999  # halves are rounded otherwise
+    assert same.float().mean() > 0.999  # halves are rounded differently
 
 
 def test_a_file_tells_on_which_steps_it_is() -> None:

@@ -1,4 +1,4 @@
-"""Which sentences are spoken as services, and which of them are kept for the week after."""
+"""Which sentences are spoken as services, and which are held out for the week after."""
 
 from __future__ import annotations
 

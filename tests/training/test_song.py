@@ -85,8 +85,8 @@ def test_a_mix_has_the_distance_that_was_asked_for() -> None:
 
 
 def test_lively_speech_is_as_long_as_it_was() -> None:
-    said = np.random.default_rng(0).standard_normal(32_000).astype(np.float32)
-    assert len(lively(said, random.Random(2))) == pytest.approx(32_000, rel=0.15)
+    speech = np.random.default_rng(0).standard_normal(32_000).astype(np.float32)
+    assert len(lively(speech, random.Random(2))) == pytest.approx(32_000, rel=0.15)
 
 
 @pytest.mark.slow
@@ -111,9 +111,9 @@ def made_up(count: int, seed: int) -> Examples:
 def test_a_fitted_head_tells_the_kinds_apart_and_survives_its_file(tmp_path: Path) -> None:
     head = fit(joined([made_up(300, 1), made_up(300, 2)]))
     data = made_up(300, 3)
-    told = report(head, data)
-    assert told["sort 1"]["over_half"] > 0.9
-    assert told["sort 0"]["over_half"] < 0.1
+    results = report(head, data)
+    assert results["sort 1"]["over_half"] > 0.9
+    assert results["sort 0"]["over_half"] < 0.1
     (tmp_path / "head.json").write_text(written(head, 5, 2), "utf-8")
     again = read_song_head(tmp_path / "head.json")
     assert np.allclose(again.song(data.features), head.song(data.features), atol=0.01)

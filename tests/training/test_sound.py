@@ -1,4 +1,4 @@
-"""Sound to learn from: read, split in three, its speakers balanced; what cannot be used is said."""
+"""Sound for training: read, split in three, with balanced speakers; unusable files are reported."""
 
 from __future__ import annotations
 
@@ -65,16 +65,16 @@ def test_a_folder_that_cannot_be_read_is_told(
 ) -> None:
     if content is not None:
         (tmp_path / METADATA).write_text(content)
-    with pytest.raises(LearningError) as told:
+    with pytest.raises(LearningError) as caught:
         sound.read(tmp_path)
-    assert told.value.code == code
-    assert told.value.fix
+    assert caught.value.code == code
+    assert caught.value.fix
 
 
 def test_too_little_is_told_with_how_much_there_is() -> None:
-    with pytest.raises(LearningError, match="3 utterances are too few") as told:
+    with pytest.raises(LearningError, match="3 utterances are too few") as caught:
         sound.divide(EVERY[:3])
-    assert told.value.code == "sound-too-little"
+    assert caught.value.code == "sound-too-little"
 
 
 def test_files_that_are_no_sound_are_told_by_name(tmp_path: Path) -> None:
@@ -83,9 +83,9 @@ def test_files_that_are_no_sound_are_told_by_name(tmp_path: Path) -> None:
     noise.write_bytes(b"fLaC no more")
     soundfile.write(long, np.zeros(16_000 * 31), 16_000)
     for path in (empty, noise, long, tmp_path / "absent.flac"):
-        with pytest.raises(LearningError, match=path.name) as told:
+        with pytest.raises(LearningError, match=path.name) as caught:
             sound.load(Utterance(path, "Amen."))
-        assert told.value.code == "sound-broken"
+        assert caught.value.code == "sound-broken"
 
 
 @pytest.mark.parametrize("value", [0.0, np.nan])

@@ -35,7 +35,7 @@ print(json.dumps({
 
 
 def listen(audio: speech.Audio, folder: Path, hotwords: str = "") -> dict[str, object]:
-    """What the model hears, in a process of its own, without network."""
+    """Return what the model hears, in a process of its own, without network."""
     path = folder / "speech.wav"
     soundfile.write(path, audio, speech.SAMPLE_RATE_HZ, subtype="FLOAT")
     done = subprocess.run(

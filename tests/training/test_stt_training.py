@@ -27,7 +27,7 @@ TEXTS = ["The Lord is my shepherd.", "Paul wrote to the Ephesians, and to Timoth
 
 @pytest.fixture(scope="module")
 def tokenizer() -> Any:
-    # Too little text for 1,500 merges: words of random letters fill the vocabulary.
+    # The text is too short for 1,500 merges: words of random letters fill the vocabulary.
     draw = random.Random(1)
     filler = ["".join(draw.choices("abcdefghijklmnop", k=9)) for _ in range(4000)]
     return stt_model.train_tokenizer([*TEXTS, *filler])

@@ -1,4 +1,4 @@
-"""Fitting the judge of finals to finals that were judged one by one."""
+"""Fitting the judge of finals to individually judged finals."""
 
 from __future__ import annotations
 

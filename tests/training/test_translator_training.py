@@ -1,4 +1,4 @@
-"""The translators' architectures against their runtimes, and the loop that trains them."""
+"""The translators' architectures compared with their runtimes, and the training loop."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def tiny_marian() -> Any:
 
 
 def marian_logits(model: Any, source: list[list[int]], target: list[list[int]]) -> Any:
-    """All sequences packed into one row; logits of its target positions."""
+    """Pack all sequences into one row; return the logits of its target positions."""
     sources = lay_out([source], sum(map(len, source)) + 3)
     targets = lay_out([target], sum(map(len, target)) + 5)
     with torch.no_grad():
@@ -283,7 +283,7 @@ def test_a_further_language_gets_a_token_and_pieces(tmp_path: Path) -> None:
     assert after.vocab_size() <= before.vocab_size() + 41
     assert len(after.encode(french[0])) < len(before.encode(french[0]))
     assert after.decode(after.encode(french[2])) == french[2]
-    # Nobody can speak it, and only a text for that language begins with it.
+    # No text encodes to the language token; only a text for that language begins with it.
     assert before.vocab_size() not in after.encode(">>fr<<")
     ours, theirs = (encode(after, [("God is good.", "")], lang)[0][0] for lang in ("es", "fr"))
     assert theirs == [before.vocab_size(), *ours]
@@ -297,7 +297,7 @@ def test_rate_warms_up_and_falls_with_time(progress: float, rate: float) -> None
 
 
 def learn_sums(plan: training.Plan, stop_at: int = 0) -> tuple[Any, dict[str, Any]]:
-    """Train a line to add four numbers up; SIGTERM comes before step `stop_at`, counted from 1."""
+    """Train a linear layer to add 4 numbers; SIGTERM precedes step `stop_at`, counted from 1."""
     torch.manual_seed(0)
     model = torch.nn.Linear(4, 1)
     optimizer = torch.optim.AdamW(model.parameters(), lr=0.05)
@@ -321,7 +321,7 @@ def learn_sums(plan: training.Plan, stop_at: int = 0) -> tuple[Any, dict[str, An
 
 @pytest.fixture
 def _clock(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A step takes a fifth of a second."""
+    """Make a step take a fifth of a second."""
     ticks = itertools.count()
     monkeypatch.setattr(time, "monotonic", lambda: 0.2 * next(ticks))
 

@@ -52,7 +52,7 @@ print(json.dumps({"answers": answers, "ends": ends, "torch": "torch" in sys.modu
 
 @cache
 def translated(program: str, folder: str) -> dict[str, Any]:
-    """What a fresh interpreter makes of TEXTS; it prints one JSON object last."""
+    """Return the output for TEXTS in a fresh interpreter; it prints one JSON object last."""
     command = [sys.executable, "-c", program, str(STARTER / folder), json.dumps(TEXTS)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
@@ -82,7 +82,7 @@ def test_gemma_ends_its_answers_itself() -> None:
 
 
 def test_the_starter_models_stay_small() -> None:
-    """A repository holds no file of 100 MB on most hosts, and a volunteer's line is slow."""
+    """Most hosts refuse a file of 100 MB in a repository, and a volunteer's connection is slow."""
     sizes_mb = {each.name: folder_mb(each) for each in STARTER.iterdir() if each.is_dir()}
     assert 60 < sizes_mb.pop("gemma") <= 90
     assert 10 < sum(sizes_mb.values()) <= 40

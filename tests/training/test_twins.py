@@ -1,4 +1,4 @@
-"""Nothing that is learnt from is too like what is measured."""
+"""No training sentence is too similar to a test sentence."""
 
 from __future__ import annotations
 
@@ -57,6 +57,6 @@ def test_the_command_leaves_twins_out(
     file.write_text(f"{line}\nNothing like it at all.\tNada.\n", encoding="utf-8")
     monkeypatch.setattr("sys.argv", ["twins", str(file)])
     assert twins.main() == 0
-    said = capsys.readouterr()
-    assert said.out == "Nothing like it at all.\tNada.\n"
-    assert "1 of 2" in said.err
+    printed = capsys.readouterr()
+    assert printed.out == "Nothing like it at all.\tNada.\n"
+    assert "1 of 2" in printed.err

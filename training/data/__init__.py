@@ -1,1 +1,1 @@
-"""Text and sound to train on, and what of it is held out."""
+"""Text and sound to train on, and the held-out part of it."""

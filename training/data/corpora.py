@@ -1,13 +1,13 @@
 """The corpora of the starter models and their fixed split into training and held-out pairs.
 
-The Bible is a TSV with the header `book chapter verse es_rv1909 en_kjv en_asv en_nheb en_bbe`;
-Tatoeba is `English TAB Spanish` without a header; the sermon phrases are like Tatoeba and may be
-absent. Another language than Spanish has a Bible of its own, with a column whose name begins with
-its code (`fr_lsg1910`) and the verses numbered as in the first; and phrases, no Tatoeba. Both
-learn how preachers talk today from `modern_speech.tsv` and `church_talk.tsv`, a column a language.
-Files may be plain,
-.xz or .gz. Held out are whole books, so that no other English version of a verse leaks into
-training, and 500 Tatoeba pairs chosen with a fixed seed.
+The Bible is a TSV with the header `book chapter verse es_rv1909 en_kjv en_asv en_nheb en_bbe`.
+Tatoeba is `English TAB Spanish` without a header; the sermon phrases have the same form and may be
+absent. A language other than Spanish has its own Bible, with a column whose name begins with its
+code (`fr_lsg1910`) and the verse numbers of the first Bible. It has phrases but no Tatoeba. All
+languages learn modern preaching from `modern_speech.tsv` and `church_talk.tsv`, which have a column
+for each language. Files may be plain, .xz or .gz. The held-out set has whole books, so that no
+other English version of a verse leaks into training, and 500 Tatoeba pairs chosen with a fixed
+seed.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from pipeline.core.errors import ModelError
 from pipeline.text.words import words as compared
 
 HELD_OUT_BOOKS = ("Philippians", "Ruth", "I John")
-# Read in the demo's sermon, which measures the models too.
+# The demo sermon reads this chapter, and it measures the models too.
 EXCLUDED_CHAPTERS = {("Psalms", "121")}
 HELD_OUT_TATOEBA = 500
 SEED = 20240601
@@ -37,7 +37,7 @@ SERMON_PHRASES = Path(__file__).with_name("sermon_phrases.tsv")
 SERMON_TEST = Path(__file__).with_name("sermon_test.tsv")
 MODERN_SPEECH = Path(__file__).with_name("modern_speech.tsv")
 CHURCH_TALK = Path(__file__).with_name("church_talk.tsv")
-"""What translators got wrong most, by kind: idioms, numbers, negation, fragments, testimonies."""
+"""Frequent translator errors by kind: idioms, numbers, negation, fragments, testimonies."""
 MODERN = "modern"
 TALK = "talk"
 TAUGHT = "taught"
@@ -46,7 +46,7 @@ SPANISH = "es"
 _QUOTES = str.maketrans({"\u201c": '"', "\u201d": '"', "\u2018": "'", "\u2019": "'"})
 _SPANISH = _QUOTES | str.maketrans("âêîôûÂÊÎÔÛ", "áéíóúÁÉÍÓÚ")
 _CAPITALS = re.compile(r"^(\W*)((?:[A-ZÁÉÍÓÚÑ] )?[A-ZÁÉÍÓÚÑ]{2,})\b")
-_OTHER_NUMBER = re.compile(r"^\(\d+:\d+\) *")  # of a verse, in the edition that was printed
+_OTHER_NUMBER = re.compile(r"^\(\d+:\d+\) *")  # a verse's number in the printed edition
 _LONE_VOWEL = re.compile(r"\b[áéóúÁÉÓÚ]\b")
 _OLD_VERBS = re.compile(r"\b(fu|di|vi)(é|í|ó)\b", re.IGNORECASE)
 _MODERN_VERBS = {"fué": "fue", "fuí": "fui", "dió": "dio", "vió": "vio"}
@@ -69,8 +69,8 @@ class Pair:
 class Split:
     """Training pairs by source, and the held-out pairs (the books in NHEB English).
 
-    `sermon_test` is modern preaching, written for measuring. `is_mixed` where the pairs were mixed
-    and treated already (`stark-translate learn mix`).
+    `sermon_test` is modern preaching, written for evaluation. `is_mixed` tells that the pairs are
+    already mixed and processed (`stark-translate learn mix`).
     """
 
     training: dict[str, tuple[Pair, ...]]
@@ -79,7 +79,7 @@ class Split:
     sermon_test: tuple[Pair, ...]
     is_mixed: bool = False
     target: str = SPANISH
-    """The code of the language that is learnt."""
+    """The code of the target language."""
 
     def named(self, held_out: str) -> str:
         """Return the name of a held-out set among those of several languages."""
@@ -87,14 +87,14 @@ class Split:
 
 
 def words(text: str) -> tuple[str, ...]:
-    """Return the words of a text as they are compared, to be a key."""
+    """Return the words of a text in comparable form, for use as a key."""
     return tuple(compared(text.translate(_QUOTES)))
 
 
 def modern_spanish(text: str) -> str:
-    """Write the unaccented forms of today for `á é ó ú` alone and for `fué fuí dió vió`.
+    """Replace single-letter `á é ó ú` and `fué fuí dió vió` by their modern unaccented forms.
 
-    Circumflexes become acute accents. A chapter's first verse begins in capitals; they go too.
+    Circumflexes become acute accents. The capitals that begin a chapter become lower case.
     """
     text = _LONE_VOWEL.sub(lambda m: m[0].translate(_PLAIN_VOWEL), text.translate(_SPANISH))
     text = _OLD_VERBS.sub(_modern_verb, text).strip()
@@ -109,7 +109,7 @@ def _modern_verb(match: re.Match[str]) -> str:
 
 
 def balanced(text: str) -> str:
-    """Drop all double quotes when they do not pair up: a speech may run over many verses."""
+    """Drop all double quotes if they are not paired: a speech may span many verses."""
     text = text.translate(_QUOTES).strip()
     return text if text.count('"') % 2 == 0 else text.replace('"', "").strip()
 
@@ -139,7 +139,7 @@ def _verses(path: Path) -> Iterator[tuple[str, Pair]]:
 
 
 def _hold_out(pairs: Iterable[Pair], count: int) -> tuple[Pair, ...]:
-    # Sorted before drawing: the choice depends on the sentences, not on the order of the file.
+    # Sort before drawing, so that the choice depends on the sentences, not on the file's order.
     by_english: dict[tuple[str, ...], list[Pair]] = {}
     for pair in sorted(pairs, key=lambda p: (p.en, p.target)):
         by_english.setdefault(words(pair.en), []).append(pair)
@@ -149,7 +149,7 @@ def _hold_out(pairs: Iterable[Pair], count: int) -> tuple[Pair, ...]:
 
 
 def add_options(options: argparse.ArgumentParser) -> None:
-    """Add what tells a trainer where its pairs are."""
+    """Add the options that tell a trainer where its pairs are."""
     options.add_argument("--bible", type=Path, help="with --tatoeba, or else --mix")
     options.add_argument("--tatoeba", type=Path, help="for Spanish")
     options.add_argument("--mix", type=Path, help="the --out of `stark-translate learn mix`")
@@ -191,7 +191,7 @@ def _split(options: argparse.Namespace, target: str) -> Split:
 
 
 def taught_file(folder: Path, target: str) -> Path:
-    """Return where a teacher's translations into a language are, like Tatoeba's pairs."""
+    """Return the file of a teacher's translations into a language, in Tatoeba's format."""
     return folder / f"{TAUGHT}_{target}.tsv"
 
 
@@ -211,7 +211,7 @@ def inputs_of(options: argparse.Namespace) -> list[Path]:
 def load_mix(folder: Path, target: str = SPANISH) -> Split:
     """Read a training mix from English. Raises ModelError (mix-unreadable).
 
-    Its own held-out pairs are measured where Tatoeba's are otherwise; without any, the preaching.
+    Its own held-out pairs replace Tatoeba's; without any, the modern preaching replaces them.
     """
     preaching = preaching_of(target)
     unseen = {words(pair.en) for pair in preaching}
@@ -270,7 +270,7 @@ def load(
 
 
 def load_other(bible: Path, target_bible: Path, target: str) -> Split:
-    """Read what there is for a language other than Spanish, with the same books held out.
+    """Read the corpora of a language other than Spanish, with the same books held out.
 
     Raises ValueError where the second Bible has no column of that language.
     """
@@ -299,7 +299,7 @@ def load_other(bible: Path, target_bible: Path, target: str) -> Split:
 
 
 def written_for_us(target: str) -> dict[str, list[Pair]]:
-    """Return how preachers talk today (modern) and what translators got wrong most (talk).
+    """Return pairs of modern preaching (modern) and of frequent translator errors (talk).
 
     A file that has no column of `target` is left out.
     """
@@ -313,7 +313,7 @@ def written_for_us(target: str) -> dict[str, list[Pair]]:
 
 
 def preaching_of(target: str) -> tuple[Pair, ...]:
-    """Return the modern preaching that models of a language are measured with.
+    """Return the modern preaching that evaluates the models of a language.
 
     Raises ModelError (preaching-missing).
     """
@@ -330,7 +330,7 @@ def preaching_of(target: str) -> tuple[Pair, ...]:
 
 
 def _phrases(target: str) -> list[Path]:
-    """Pairs of English and `target` that were written for this project."""
+    """Return the files of English and `target` pairs that were written for this project."""
     here = Path(__file__).parent
     names = (f"sermon_phrases_{target}.tsv", f"everyday_{target}.tsv")
     return [here / name for name in names if (here / name).exists()]

@@ -1,7 +1,7 @@
 """Tunes with chords, and instruments that play them: a MIDI file through FluidSynth.
 
 Needs the program `fluidsynth` and the General MIDI sound font of Debian's `fluid-soundfont-gm`
-(MIT licence), whose organs, pianos, guitars, strings, choirs and drums are sampled ones.
+(MIT licence), whose organs, pianos, guitars, strings, choirs and drums are sampled.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SOUND_FONT = Path("/usr/share/sounds/sf2/FluidR3_GM.sf2")
 _TICKS = 480
 _DRUMS = 9
 
-# Numbers of General MIDI's programs, from 0.
+# General MIDI program numbers, from 0.
 FAMILIES = {
     "organ": (19, 16, 20),
     "pad": (89, 91, 48, 50, 95),
@@ -33,7 +33,7 @@ FAMILIES = {
 BASSES = (32, 33, 35)
 LEADS = (40, 56, 73, 68, 60)
 HELD_OUT = {"organ": (18,), "pad": (90, 51), "piano": (1, 2), "choir": (54,), "guitar": (27,)}
-"""Of each family those that nothing is trained on."""
+"""Programs of each family that are not used in training."""
 
 _PROGRESSIONS = (
     *((0, 3, 4, 0), (0, 5, 3, 4), (0, 4, 5, 3), (5, 3, 0, 4), (0, 1, 4, 0), (0, 3, 0, 4)),
@@ -57,7 +57,7 @@ class Song:
 
     @property
     def length_s(self) -> float:
-        """How long it lasts."""
+        """Length of the song."""
         return sum(length_s for _, _, length_s in self.chords)
 
 
@@ -90,7 +90,7 @@ def _degree(step: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What one instrument plays."""
+    """The notes of one instrument."""
 
     program: int
     notes: list[Note]
@@ -99,7 +99,7 @@ class Part:
 
 
 def arrange(song: Song, kind: str, draw: random.Random, *, held_out: bool = False) -> list[Part]:
-    """Return the parts of `song` for one of the families, for "drums" or for a "band"."""
+    """Return the parts of `song` for one family, for "drums" or for a "band"."""
 
     def program(family: str) -> int:
         return draw.choice(HELD_OUT[family] if held_out else FAMILIES[family])
@@ -196,7 +196,7 @@ def _track(part: Part, number: int) -> bytes:
 
 
 def _delta(ticks: int) -> bytes:
-    """Return a number as MIDI writes it: seven bits a byte, the highest first."""
+    """Return a number in MIDI's form: seven bits per byte, the highest first."""
     out = [ticks & 0x7F]
     while ticks := ticks >> 7:
         out.insert(0, ticks & 0x7F | 0x80)

@@ -1,4 +1,4 @@
-"""What a translator sees in one pass: how often each source, with which noise and which names."""
+"""The pairs of one training pass: how often each source is used, with which noise and names."""
 
 # ruff: noqa: SIM905 - names read best as a text
 from __future__ import annotations
@@ -14,8 +14,8 @@ from pipeline.learning.mix.augment import Example, prefix
 from training.data import references, references_french
 from training.data.corpora import SPANISH, Pair, Split
 
-# Tatoeba is the general English; the verses are long, so that even these shares are half of
-# all the words. The older English versions are there for their wording, in small doses.
+# Tatoeba is general English. Verses are long, so that even with these shares they are half of
+# all words. The older English versions have small shares, for their wording.
 SHARES: Mapping[str, float] = {
     "tatoeba": 1.0,
     "nheb": 0.60,
@@ -32,7 +32,7 @@ REFERENCES = 2500
 
 
 def shares_of(changes: Sequence[str], usual: Mapping[str, float] = SHARES) -> dict[str, float]:
-    """Return shares with what `SOURCE=SHARE` changes. Raises ModelError (shares-wrong)."""
+    """Return the shares with the `SOURCE=SHARE` changes. Raises ModelError (shares-wrong)."""
     shares = dict(usual)
     for change in changes:
         found = re.fullmatch(r"(\w+)=(\d*\.?\d+)", change)
@@ -51,8 +51,8 @@ SHORT_SOURCES = ("tatoeba", "sermon", "everyday", "modern", "talk", "taught")
 PLAIN_SHARE = 0.08
 NAME_SHARE = 0.35
 
-# Names that are the same in both languages, to practise copying: Tatoeba calls nearly every man
-# Tom and every woman Mary. Biblical names that Spanish has its own forms of are left out.
+# Names that are the same in both languages, so that the model learns to copy them: Tatoeba calls
+# nearly every man Tom and every woman Mary. Biblical names with a Spanish form are left out.
 MEN = """Daniel David Samuel Gabriel Rafael Ismael Caleb Hugo Bruno Omar Kevin Brian Walter Edward
 Harold Patrick Dennis Frank Carl Eric Henry Robert William George Wesley Whitefield Spurgeon Carey
 Moody Graham Zwingli Miller Johnson Anderson Walker Harris Bennett Foster Collins Bryant Hayes
@@ -65,8 +65,8 @@ STARTS = "b br c ch cl d dr f fl g gr h j k kr l m n p pr r s sh st t th tr v w 
 VOWELS = "a e i o u ai ea ee ia oo ou".split()
 ENDS = "n l r s m th ck nd rt ll tt x d ford ton ley man sen berg wick ez".split()
 
-# Spanish of today for what the Bible of 1909 writes otherwise and sermons say often. "Jehová" stays
-# where the English says "Jehovah" (ASV); where it says "Lord", so does the Spanish.
+# Modern Spanish for words that sermons use often and the Bible of 1909 spells differently. "Jehová"
+# stays where the English says "Jehovah" (ASV), and becomes "Señor" where it says "Lord".
 _PLACES_TODAY = {
     "Jerusalem": "Jerusalén",
     "Beth-lehem": "Belén",
@@ -77,7 +77,7 @@ _OLD_PLACE = re.compile(rf"\b({'|'.join(_PLACES_TODAY)})\b")
 _LORD = re.compile(r"(?P<begin>^|[.:!?¿¡]\s*)?(?P<before>\b(?:a|de|oh|A|De|Oh) )?\bJehová\b")
 _LORD_CALLED = re.compile(r", Jehová(?=[,;:?!])")
 _LORD_AFTER = {"a ": "al Señor", "de ": "del Señor", "oh ": "oh Señor", "": "el Señor"}
-# Psalms of 1909 begin with a heading, after which the text begins in capitals.
+# The Psalms of 1909 begin with a heading; the text after it begins in capitals.
 _HEADING = re.compile(
     r"^(?:Al Músico|Salmo|Cántico|Canción|Masquil|Michtham?|Oración|Sigaión|Alabanza)"
     r".*?[.:] ([¿¡]?)((?:[A-ZÁÉÍÓÚÑ] )?[A-ZÁÉÍÓÚÑ]{2,})\b"
@@ -92,23 +92,23 @@ MIX_SHARES: Mapping[str, float] = {
     "mix-sermon": 2.0,
     "mix-glossary": 2.0,
 }
-"""Of a mix that was made: a church's own pairs weigh twice."""
+"""Shares for a mix made by `learn mix`: a church's own pairs count twice."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Utterances:
-    """How sentences become what is said in one breath, and what is heard of it so far."""
+    """How sentences are joined into utterances and cut into prefixes."""
 
     join_share: float = 0.0
-    """Of the short pairs, so many are followed by others."""
+    """The share of short pairs that are followed by others."""
     most: int = 2
-    """Sentences in one, at most."""
+    """The maximum number of sentences in an utterance."""
     prefix_share: float = 0.0
-    """So many are cut short on both sides, as a caption in progress is."""
+    """The share of pairs that are cut short in both languages, as a partial is."""
 
 
 SENTENCES = Utterances()
-"""One sentence each, to its end."""
+"""Utterances of one whole sentence."""
 
 
 def mixed_pass(
@@ -118,7 +118,7 @@ def mixed_pass(
     reference_count: int = REFERENCES,
     shares: Mapping[str, float] = SHARES,
 ) -> list[tuple[str, str]]:
-    """Return one pass over a split; one that is mixed already is taken as it is."""
+    """Return one pass over a split; a split that is already mixed stays unchanged."""
     if split.is_mixed:
         return one_pass(split.training, rng, SENTENCES, 0, MIX_SHARES)
     return one_pass(split.training, rng, utterances, reference_count, shares, target=split.target)
@@ -133,9 +133,9 @@ def one_pass(
     *,
     target: str = SPANISH,
 ) -> list[tuple[str, str]]:
-    """English and `target` of one pass over the sources and some Bible references, shuffled.
+    """Return one shuffled pass, (English, `target`), over the sources and some Bible references.
 
-    `shares` tells how often a source is taken."""
+    `shares` tells how often a source is used."""
     chosen: list[tuple[str, str]] = []
     for source, share in shares.items():
         pairs = training.get(source, ())
@@ -155,19 +155,19 @@ def one_pass(
 
 
 def practice(count: int, rng: random.Random, target: str) -> list[Pair]:
-    """Sentences that name a place in the Bible, in English and `target`."""
+    """Return sentences with a Bible reference, in English and `target`."""
     if target == SPANISH:
         return references.references(count, rng)
     return references_french.references(count, rng)
 
 
 def of_today(pair: Pair, target: str) -> str:
-    """The translation of a pair as it is learnt: Louis Segond's French needs no mending."""
+    """Return the translation of a pair for training: Louis Segond's French needs no changes."""
     return today(pair.en, pair.target) if target == SPANISH else pair.target
 
 
 def today(english: str, spanish: str) -> str:
-    """The Spanish with a few words of today: `Jerusalén`, `el Señor` for `the Lord`."""
+    """Return the Spanish with a few modern words: `Jerusalén`, `el Señor` for `the Lord`."""
     spanish = _HEADING.sub(lambda m: m[1] + m[2].capitalize(), spanish)
     spanish = _OLD_PLACE.sub(lambda m: _PLACES_TODAY[m[0]], spanish)
     if "Jehovah" in english:
@@ -195,7 +195,7 @@ def _join(
 
 
 def _begun(english: str, spanish: str, share: float, rng: random.Random) -> tuple[str, str]:
-    """The beginning of a pair, or all of it where it is short or the share is full."""
+    """Return the beginning of a pair with chance `share`; else, or if short, the whole pair."""
     cut = prefix(Example(source=english, target=spanish, part=""), rng)
     return (cut.source, cut.target) if cut and rng.random() < share else (english, spanish)
 
@@ -220,11 +220,11 @@ def _rename(english: str, spanish: str, rng: random.Random) -> tuple[str, str]:
 
 
 def _renumber(english: str, spanish: str, rng: random.Random) -> tuple[str, str]:
-    """Other digits in half of the pairs that have the same numbers on both sides."""
+    """Change the digits in half of the pairs that have the same numbers on both sides."""
     numbers = _DIGITS.findall(english)
     if not numbers or sorted(numbers) != sorted(_DIGITS.findall(spanish)) or rng.random() < 0.5:
         return english, spanish
-    if "1" in numbers:  # one thing is not many things
+    if "1" in numbers:  # the noun after "1" is singular
         return english, spanish
     new = {n: str(rng.randrange(max(2, 10 ** (len(n) - 1)), 10 ** len(n))) for n in numbers}
     english, spanish = (_DIGITS.sub(lambda m: new[m[0]], text) for text in (english, spanish))
@@ -232,6 +232,6 @@ def _renumber(english: str, spanish: str, rng: random.Random) -> tuple[str, str]
 
 
 def invented_name(rng: random.Random) -> str:
-    """A pronounceable name that no corpus has, so that only copying gets it right."""
+    """Return a pronounceable name that is in no corpus, so that the model must copy it."""
     parts = [rng.choice(STARTS) + rng.choice(VOWELS) for _ in range(rng.choice((1, 2, 2)))]
     return ("".join(parts) + rng.choice(ENDS)).capitalize()

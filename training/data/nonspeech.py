@@ -1,4 +1,4 @@
-"""Sounds without speech, for which the speech model must say that nobody speaks."""
+"""Sounds without speech, for which the speech model must report no speech."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from training.data import speech
 
 
 def nonspeech(length_s: float, draw: random.Random) -> speech.Audio:
-    """Audio that nobody speaks in."""
+    """Return audio without speech."""
     samples = round(length_s * speech.SAMPLE_RATE_HZ)
     time_s = np.arange(samples) / speech.SAMPLE_RATE_HZ
     kind = draw.choice(("noise", "noise", "swell", "music", "music", "hum", "clicks"))
@@ -38,7 +38,7 @@ def nonspeech(length_s: float, draw: random.Random) -> speech.Audio:
 
 
 def music(time_s: NDArray[np.float64], draw: random.Random) -> NDArray[np.float64]:
-    """Chords of three to five tones with overtones, one after another."""
+    """Return chords of three to five tones with overtones, one after another."""
     audio = np.zeros_like(time_s)
     chord_s = draw.uniform(0.25, 2.5)
     overtones = [draw.uniform(0, 1) / k for k in range(1, draw.randint(2, 9))]

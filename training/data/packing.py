@@ -37,7 +37,7 @@ def pack(items: Iterable[T], size: Callable[[T], int], length: int) -> list[list
 
 
 def lay_out(rows: Sequence[Sequence[list[int]]], length: int) -> Packed:
-    """Token sequences, grouped by row, as tensors."""
+    """Return token sequences, grouped by row, as tensors."""
     ids, sequence, position = (np.zeros((len(rows), length), np.int64) for _ in range(3))
     for index, row in enumerate(rows):
         begin = 0

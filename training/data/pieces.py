@@ -17,16 +17,16 @@ PROMPT_START = "<start_of_turn>user\n"
 PROMPT_END = "<end_of_turn>\n<start_of_turn>model\n"
 END_OF_TURN = "<end_of_turn>"
 LANGUAGE = ">>{}<<"
-"""Before a text for a Marian of several languages: which one to write (OPUS-MT's way)."""
+"""Token before a text that selects the language of a multilingual Marian, as in OPUS-MT."""
 _FOREIGN = 1.0
 PAD, EOS, BOS, UNKNOWN, END_OF_TURN_ID, PROMPT_START_ID, PROMPT_END_ID = range(7)
 
 
 def train_bpe(texts: Iterable[str], size: int, path: Path) -> sentencepiece.SentencePieceProcessor:
-    """A BPE vocabulary that llama.cpp's `llama` tokenizer reads to the same ids.
+    """Train a BPE vocabulary that gives the same ids in llama.cpp's `llama` tokenizer.
 
-    Hence no normalization, no space put before the text, bytes for what is rare; the prompt's
-    control pieces stand under short names, the exporter writes them out."""
+    Hence no normalization, no space added before the text, and bytes for rare characters. The
+    prompt's control pieces have short names; the exporter writes them out."""
     model = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=iter(texts),
@@ -59,17 +59,17 @@ def carry_embeddings(
     old_rows: dict[str, NDArray[np.float32]],
     rng: np.random.Generator,
 ) -> tuple[NDArray[np.float32], int]:
-    """Rows (len(pieces), width) for a new vocabulary, and how many were copied as they are.
+    """Return rows (len(pieces), width) for a new vocabulary, and how many are unchanged copies.
 
-    A piece that the old vocabulary lacks gets the mean of the old pieces that spell it; one that
-    it cannot spell gets noise of the size of the other rows."""
+    A piece that the old vocabulary lacks gets the mean of the old pieces that spell it. If none
+    spell it, it gets noise of the size of the other rows."""
     table = np.stack(list(old_rows.values()))
     mean, deviation = table.mean(0), table.std()
     rows = rng.normal(0.0, deviation, (len(pieces), table.shape[1])).astype(np.float32)
     copied = 0
     for index, piece in enumerate(pieces):
-        # Without a space put before the text, a sentence's first word lacks the mark that the
-        # old vocabulary gave it.
+        # No space is added before the text, so a sentence's first word lacks the space mark that
+        # the old vocabulary gave it.
         twin = piece if piece in old_rows else "\u2581" + piece
         if twin in old_rows:
             rows[index] = old_rows[twin]
@@ -86,9 +86,9 @@ def carry_embeddings(
 def train_unigram(
     texts: Iterable[str], size: int, path: Path, *, exact: bool = True
 ) -> sentencepiece.SentencePieceProcessor:
-    """A unigram vocabulary with byte pieces, for a Marian from scratch; `</s>` has id 0.
+    """Train a unigram vocabulary with byte pieces, for a Marian from scratch; `</s>` has id 0.
 
-    Texts too short for `size` pieces are an error, or where that is not `exact` give fewer."""
+    Texts too short for `size` pieces are an error, or give fewer pieces if `exact` is false."""
     model = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=iter(texts),
@@ -112,9 +112,9 @@ def train_unigram(
 
 
 def add_bytes(old: Path, path: Path) -> tuple[sentencepiece.SentencePieceProcessor, list[int]]:
-    """Copy a unigram vocabulary, its 256 rarest pieces replaced by bytes; also gives their ids.
+    """Copy a unigram vocabulary, with bytes for its 256 rarest pieces; also return their ids.
 
-    Single characters stay. A vocabulary that has bytes already is copied as it is."""
+    Single characters stay. A vocabulary that already has bytes is copied unchanged."""
     model = sentencepiece_model_pb2.ModelProto()
     model.ParseFromString(old.read_bytes())
     replaced: list[int] = []
@@ -138,7 +138,7 @@ def add_bytes(old: Path, path: Path) -> tuple[sentencepiece.SentencePieceProcess
 
 
 def asked_for(processor: sentencepiece.SentencePieceProcessor, target: str) -> list[str]:
-    """Return what stands before a text for a language: its token, if the vocabulary has one."""
+    """Return the tokens before a text for a language: its token, if the vocabulary has one."""
     token = LANGUAGE.format(target)
     return [] if processor.piece_to_id(token) == processor.unk_id() else [token]
 
@@ -146,9 +146,9 @@ def asked_for(processor: sentencepiece.SentencePieceProcessor, target: str) -> l
 def add_language(path: Path, lang: str, texts: Iterable[str], count: int) -> None:
     """Add a language to the unigram vocabulary in `path`: its token, and `count` pieces of `texts`.
 
-    Characters that the vocabulary lacks come first. The ids of what is there stay. The new pieces
-    are a little less likely than they are in `texts`, so that what was learnt already is split
-    nearly as before."""
+    Characters that the vocabulary lacks come first. Existing ids stay. The new pieces are a little
+    less likely than they are in `texts`, so that the languages already learnt are split nearly as
+    before."""
     model = sentencepiece_model_pb2.ModelProto()
     model.ParseFromString(path.read_bytes())
     kinds = sentencepiece_model_pb2.ModelProto.SentencePiece
@@ -156,7 +156,7 @@ def add_language(path: Path, lang: str, texts: Iterable[str], count: int) -> Non
     if count:
         known = {piece.piece for piece in model.pieces}
         own = path.with_suffix(f".{lang}")
-        # More than twice as many: bytes, and what the languages share, is there already.
+        # Train more than twice as many: bytes and pieces that the languages share exist already.
         train_unigram(texts, 2 * count + 512, own, exact=False)
         learnt = sentencepiece_model_pb2.ModelProto()
         learnt.ParseFromString(own.read_bytes())

@@ -74,7 +74,7 @@ def spanish_number(number: int) -> str:
 
 
 def references(count: int, rng: random.Random) -> list[Pair]:
-    """Sentences that name a place in the Bible; one in three writes its numbers in digits."""
+    """Return sentences with a Bible reference; one in three writes its numbers in digits."""
     return [_reference(rng) for _ in range(count)]
 
 

@@ -1,4 +1,4 @@
-"""Practice with Bible references in French: as `references`, which does the Spanish."""
+"""Practice with Bible references in French, as `references` does for Spanish."""
 
 # ruff: noqa: E501 - pairs of sentences read best as they are
 from __future__ import annotations
@@ -10,7 +10,7 @@ from training.data.corpora import Pair
 from training.data.references import english_number
 
 _ORDINALS = ("First", "Second", "Third")
-# Numbers are digits on the French side, as captions print them, however the English says them.
+# The French side always has digits, as captions print them; the English may use words.
 _TEMPLATES = (
     ("Turn with me to {b}, chapter {c}, verse {v}.", "Ouvrez avec moi {b}, chapitre {c}, verset {v}."),
     ("Please open your Bibles to {b}, chapter {c}, verse {v}.", "Ouvrez vos Bibles, s'il vous plaît, dans {b}, chapitre {c}, verset {v}."),
@@ -33,7 +33,7 @@ _SHORT_TEMPLATES = (
 
 
 def references(count: int, rng: random.Random) -> list[Pair]:
-    """Sentences that name a place in the Bible; one in three writes its numbers in digits."""
+    """Return sentences with a Bible reference; one in three writes its numbers in digits."""
     return [_reference(rng) for _ in range(count)]
 
 

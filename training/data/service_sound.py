@@ -1,7 +1,7 @@
 """Sound of a service in clips of one kind: speech, song, or neither; for training song mode.
 
-Speech also lies over pads, organs and bands: that it is taken for song is the mistake that hurts.
-What is held out has other voices, instruments and tunes.
+Some speech is mixed with pads, organs and bands: taking such speech for song is the worst mistake.
+The held-out clips have other voices, instruments and tunes.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ _TAIL_S = 1.5
 
 @dataclass(frozen=True, slots=True)
 class Clip:
-    """Sound of one kind, and how it was made."""
+    """Sound of one kind, and the way it was made."""
 
     kind: Kind
     name: str
     audio: Audio
     is_made: bool = True
-    """Not a recording."""
+    """Whether the clip is synthetic, not a recording."""
 
 
 @cache
@@ -50,7 +50,7 @@ def phrases() -> tuple[str, ...]:
 
 
 class Studio:
-    """Makes clips, always the same for a seed."""
+    """Makes clips; the same seed gives the same clips."""
 
     def __init__(self, seed: int, *, held_out: bool = False) -> None:
         self._draw = random.Random(seed)
@@ -81,7 +81,7 @@ class Studio:
         return play(arrange(song, kind, self._draw, held_out=self._held_out))
 
     def sung(self, song: Song, singers: int = 1) -> Audio:
-        """Return `song` sung, by one or by many who are never quite together, peak 0.5."""
+        """Return `song` sung by one singer, or by many slightly out of time, peak 0.5."""
         draw, out = self._draw, np.zeros(round((song.length_s + _TAIL_S) * SAMPLE_RATE_HZ))
         words = " ".join(draw.sample(phrases(), max(1, round(song.length_s / 6))))
         for _ in range(singers):
@@ -95,7 +95,7 @@ class Studio:
         return scaled(out)
 
     def clip(self, length_s: float = 8.0) -> Clip:
-        """Return a clip of any kind, as a microphone or a mixer gives it."""
+        """Return a clip of any kind, as a microphone or a mixer delivers it."""
         draw = self._draw
         make = draw.choices(
             (self._speech, self._speech_over_music, self._music, self._singing, self._neither),
@@ -146,9 +146,9 @@ class Studio:
 
 
 def lively(said: Audio, draw: random.Random) -> Audio:
-    """Return speech whose pitch rises and falls as people's does: synthesizers are monotonous.
+    """Return speech with the rising and falling pitch of people: synthesizers are monotonous.
 
-    The sound runs quicker and slower by up to a sixth, two to five times a second.
+    The speed varies by up to a sixth, two to five times a second.
     """
     points = max(4, round(len(said) / SAMPLE_RATE_HZ * draw.uniform(2, 5)))
     depth = draw.choice((0.0, 0.06, 0.12, 0.17))
@@ -164,7 +164,7 @@ def scaled(audio: np.ndarray) -> Audio:
 
 
 def mixed(front: Audio, behind: Audio, above_db: float) -> Audio:
-    """Return both, the first `above_db` louder than the second; as long as the shorter one."""
+    """Return the mix, `front` `above_db` louder than `behind`; as long as the shorter sound."""
     samples = min(len(front), len(behind))
     front, behind = front[:samples], behind[:samples]
     size = np.sqrt(np.mean(front**2) / (np.mean(behind**2) + 1e-12)) / 10 ** (above_db / 20)
@@ -172,7 +172,7 @@ def mixed(front: Audio, behind: Audio, above_db: float) -> Audio:
 
 
 def coloured(audio: Audio, draw: random.Random) -> Audio:
-    """Return the sound through a random tilt and band: microphones, mixers, loudspeakers."""
+    """Return the sound with a random tilt and band, as of microphones, mixers, loudspeakers."""
     spectrum = np.fft.rfft(audio)
     hz = np.fft.rfftfreq(len(audio), 1 / SAMPLE_RATE_HZ)
     tilt = 10 ** (draw.uniform(-4, 4) * np.log2(np.maximum(hz, 50) / 1000) / 20)

@@ -1,11 +1,11 @@
-"""Services in natural voices to learn from, and the one of the next week to measure with.
+"""Services in natural voices to learn from, and next week's service to measure with.
 
     python -m training.data.services --pairs FILE --out DIR
 
-`FILE` has sentences and their translations, a tab between them. Those with a term of the shipped
-dictionary are spoken by Kokoro, in three voices, in a room with noise. `DIR`/learning is a data
-folder as `stark-translate learn collect` makes it of reviewed services, `DIR`/next one of other
-sentences with the same terms. docs/LEARNING.md has the figures.
+`FILE` has sentences and their translations, separated by a tab. Kokoro speaks those with a term of
+the shipped dictionary, in three voices, in a room with noise. `DIR`/learning is a data folder as
+`stark-translate learn collect` makes it from reviewed services; `DIR`/next is one with other
+sentences and the same terms. docs/LEARNING.md has the figures.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ from pipeline.models.resolve import resolve
 from training.data.speech import SAMPLE_RATE_HZ, in_room, with_noise, with_silence
 
 VOICES = ("en", "es", "pt")
-"""Whose style English is spoken in: one American, two with another timbre."""
+"""Voice styles for the English speech: one American, two with another timbre."""
 _SNR_DB = (12.0, 25.0)
 _OF_TERM = 6
-"""Sentences of each term that are learnt from; half as many are of the next service."""
+"""Sentences per term to learn from; the next service has half as many."""
 _LONGEST = 110
-"""Characters of a sentence that one breath is enough for."""
+"""Most characters of a sentence that is spoken in one breath."""
 _MODEL = "kokoro-82m-int8"
 
 
@@ -65,14 +65,14 @@ def parted(
 
 
 class Speakers:
-    """The voices, each in its own room."""
+    """The voices, each in its own simulated room."""
 
     def __init__(self, threads: int) -> None:
         model = resolve("speech", _MODEL, ModelLibrary.of(Settings()), key="speech.model")
         self._engines = {}
         for voice in VOICES:
             with TemporaryDirectory() as folder:
-                # The style of another language's voice: the phonemes stay English.
+                # Only the style is another language's: the phonemes stay English.
                 shutil.copy(bundled("models", "voices", f"{voice}.bin"), Path(folder, "en.bin"))
                 engine = Kokoro(
                     model,
@@ -86,7 +86,7 @@ class Speakers:
             self._engines[voice] = engine
 
     def say(self, text: str, voice: str, draw: random.Random) -> Pcm:
-        """Return the sentence at 16 kHz, as a microphone in a hall hears it."""
+        """Return the sentence at 16 kHz, as a microphone in a hall records it."""
         said = self._engines[voice].speak(text, "en", draw.uniform(0.95, 1.15))
         said = np.asarray(soxr.resample(said, RATE_HZ, SAMPLE_RATE_HZ), np.float32)
         return with_noise(in_room(with_silence(said, draw), draw), draw.uniform(*_SNR_DB), draw)

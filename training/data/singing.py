@@ -1,9 +1,9 @@
-"""Singing, made of a synthesizer's speech: its vowels and consonants on the notes of a tune.
+"""Singing made from a synthesizer's speech: its vowels and consonants on the notes of a tune.
 
-The speech gives the spectral envelope, every 5 ms, and says where there is voice (Oppenheim 1969,
-"Speech analysis-synthesis system based on homomorphic filtering"). Voiced parts are stretched until
-the words fill the tune; then a sum of harmonics of the tune's pitch, with glides and vibrato, goes
-through the envelope, and noise does where there is no voice.
+The speech gives the spectral envelope, every 5 ms, and tells which parts are voiced (Oppenheim
+1969, "Speech analysis-synthesis system based on homomorphic filtering"). Voiced parts are stretched
+until the words fill the tune. The envelope then filters a sum of harmonics of the tune's pitch,
+with glides and vibrato, or noise in unvoiced parts.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from training.data.speech import SAMPLE_RATE_HZ, Audio, Voice, speak
 _HOP = 80
 _FFT = 1024
 _LIFTER = 40
-"""Cepstral coefficients kept: the vocal tract, without the pitch of the speech."""
+"""The number of cepstral coefficients to keep: the vocal tract, without the speech's pitch."""
 _TOP_HZ = 7400.0
 
 Array = NDArray[np.float64]
@@ -63,7 +63,7 @@ def _analysed(audio: Audio) -> tuple[Array, Array]:
 
 
 def _stretched(voiced: Array, frames: int, draw: random.Random) -> NDArray[np.intp]:
-    """Return the frame of the speech for each frame of the song: only voice is stretched."""
+    """Return the speech frame for each frame of the song; only voiced parts are stretched."""
     fixed = float(np.sum(voiced <= 0.5))
     room = max(frames - fixed, 0.5 * frames)
     uneven = np.repeat([draw.uniform(0.3, 2.0) for _ in range(len(voiced) // 25 + 1)], 25)
@@ -92,7 +92,7 @@ def _pitch_hz(tune: list[Note], frames: int, draw: random.Random) -> Array:
 
 
 def _breaths(tune: list[Note], frames: int, draw: random.Random) -> Array:
-    """Return how loud each frame is sung: some notes are short, and now and then there is air."""
+    """Return the loudness of each frame: notes fade, and some end early, as for a breath."""
     loud = np.ones(frames)
     share, swell = draw.choice((0.05, 0.3, 0.7)), draw.uniform(0.0, 0.9)
     for note in tune:
@@ -108,7 +108,7 @@ def _breaths(tune: list[Note], frames: int, draw: random.Random) -> Array:
 
 
 def _harmonics(envelopes: Array, voiced: Array, pitch_hz: Array) -> Array:
-    """Return the sum of all harmonics; the next one's wave is the last one's times the first."""
+    """Return the sum of all harmonics; each wave is the previous wave times the first one."""
     frames = np.arange(len(pitch_hz))
     ramp = (np.arange(_HOP) / _HOP).astype(np.float32)
     hz = np.interp(np.arange(len(pitch_hz) * _HOP) / _HOP, frames, pitch_hz)
@@ -126,7 +126,7 @@ def _harmonics(envelopes: Array, voiced: Array, pitch_hz: Array) -> Array:
 
 
 def _noise(envelopes: Array, unvoiced: Array, draw: random.Random) -> Array:
-    """Return noise through the envelopes, where there is no voice."""
+    """Return noise through the envelopes, for unvoiced parts."""
     length = len(envelopes) * _HOP
     noise = np.random.default_rng(draw.getrandbits(32)).standard_normal(length + _FFT)
     out = np.zeros(length + _FFT)

@@ -1,8 +1,8 @@
-"""Utterances to learn hearing from: a folder of sound with metadata.jsonl, split in three.
+"""Utterances to train a recognizer: a folder of sound with metadata.jsonl, split in three.
 
-Such a folder is what `stark-translate learn collect` makes and what Hugging Face `datasets` opens
-as `audiofolder`. What people vouch for and the program holds out is never trained on nor chosen
-by; of the rest one in eight decides which checkpoint is best.
+`stark-translate learn collect` makes such a folder, and Hugging Face `datasets` opens it as
+`audiofolder`. Held-out utterances whose text people vouch for are never used to train or to choose
+a checkpoint. One in eight of the rest decides which checkpoint is best.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ SILENT = 1e-4
 
 @dataclass(frozen=True)
 class Utterance:
-    """A file of sound and what is said in it."""
+    """A sound file and its text."""
 
     file: Path
     text: str
@@ -45,7 +45,7 @@ class Utterance:
 
 @dataclass(frozen=True)
 class Split:
-    """What is trained on, what chooses the checkpoint, and what measures in the end."""
+    """Utterances to train on, to choose the checkpoint with, and to measure with at the end."""
 
     training: list[Utterance]
     development: list[Utterance]
@@ -91,7 +91,7 @@ def _parse(folder: Path, fields: dict[str, object]) -> Utterance:
 
 
 def divide(utterances: Sequence[Utterance]) -> Split:
-    """Split utterances, the same ones always in the same way; one text is in one part only.
+    """Split utterances, always in the same way; each text is in one part only.
 
     Raises LearningError (sound-too-little).
     """
@@ -129,7 +129,7 @@ def load(utterance: Utterance) -> Pcm:
     if not SHORTEST_S <= seconds <= LONGEST_S:
         wanted = f"{SHORTEST_S:g} to {LONGEST_S:g} are usable"
         raise _broken(utterance, f"it lasts {seconds:.1f} s; {wanted}")
-    if np.abs(pcm).max() < SILENT:  # it would teach to write over silence
+    if np.abs(pcm).max() < SILENT:  # it would teach the model to write text for silence
         raise _broken(utterance, "it is silent")
     return pcm
 
@@ -139,10 +139,10 @@ def _broken(utterance: Utterance, why: str) -> LearningError:
 
 
 def endless(utterances: Sequence[Utterance], rng: random.Random) -> Iterator[Utterance]:
-    """Yield utterances without end, those of each labelled speaker equally often.
+    """Yield utterances without end, equally often from each labelled speaker.
 
-    So an accent that is seldom in the pulpit is not drowned by the usual one. Utterances without a
-    label count as one speaker. Within a speaker all come before one comes again.
+    So the usual accent does not outweigh a rare one. Utterances without a label count as one
+    speaker. All utterances of a speaker come once before one is repeated.
     """
     speakers: dict[str, list[Utterance]] = {}
     for each in utterances:

@@ -28,7 +28,7 @@ ESPEAK_VARIANTS = {
 }  # fmt: skip
 FLITE_VOICES = {"rms": 3, "slt": 3, "awb": 2, "kal16": 1}
 FLITE_SHARE = 0.35
-# The two voices of the demo's sermon are heard often, at any rate and pitch.
+# The two voices of the demo's sermon are used often, at any rate and pitch.
 SERMON_VOICES = (("espeak-ng", "en-us+m3"), ("flite", "slt"))
 SERMON_VOICE_SHARE = 0.15
 
@@ -44,7 +44,7 @@ class Voice:
 
 
 def draw_voice(draw: random.Random) -> Voice:
-    """A random voice, the common ones more often."""
+    """Return a random voice, more often a common one."""
     rate, pitch = draw.uniform(0.82, 1.12), draw.uniform(0.85, 1.2)
     if draw.random() < SERMON_VOICE_SHARE:
         return Voice(*draw.choice(SERMON_VOICES), rate, pitch)
@@ -60,7 +60,7 @@ def _weighted(draw: random.Random, choices: dict[str, int]) -> str:
 
 
 def speak(text: str, voice: Voice) -> Audio:
-    """Mono float32 speech at 16 kHz. Raises CalledProcessError when the synthesizer fails."""
+    """Return mono float32 speech, 16 kHz. Raises CalledProcessError if the synthesizer fails."""
     if voice.synthesizer == "espeak-ng":
         command = ["espeak-ng", "-v", voice.name, "-s", str(round(175 * voice.rate))]
         command += ["-p", str(round(min(99, 50 * voice.pitch))), "--stdout"]
@@ -81,7 +81,7 @@ def speak(text: str, voice: Voice) -> Audio:
 
 
 def _wave(data: bytes) -> Audio:
-    # espeak-ng writes a header with an endless length to a pipe; the samples follow 44 bytes in.
+    # To a pipe, espeak-ng writes a header without a true length; samples begin at byte 44.
     if data[:4] == b"RIFF" and data[40:44] in (b"\xff\xff\xff\xff", b"\x00\xf0\xff\x7f"):
         rate_hz = int.from_bytes(data[24:28], "little")
         audio = np.frombuffer(data[44 : len(data) // 2 * 2], "<i2").astype(np.float32) / 32768
@@ -93,7 +93,7 @@ def _wave(data: bytes) -> Audio:
 
 
 def in_room(audio: Audio, draw: random.Random) -> Audio:
-    """The speech in a simple room: behind the direct sound noise that decays in 0.15 to 0.6 s."""
+    """Return the speech in a simple room, whose echo is noise that decays in 0.15 to 0.6 s."""
     reverberation_s = draw.uniform(0.15, 0.6)
     noise = np.random.default_rng(draw.getrandbits(32))
     time_s = np.arange(round(reverberation_s * SAMPLE_RATE_HZ)) / SAMPLE_RATE_HZ
@@ -108,20 +108,20 @@ def in_room(audio: Audio, draw: random.Random) -> Audio:
 
 
 def with_silence(audio: Audio, draw: random.Random) -> Audio:
-    """Up to half a second of silence before and after, as a segmenter leaves it."""
+    """Add up to half a second of silence before and after, as a segmenter leaves it."""
     before, after = (round(draw.uniform(0, 0.5) * SAMPLE_RATE_HZ) for _ in range(2))
     return np.pad(audio, (before, after))
 
 
 def with_noise(audio: Audio, snr_db: float, draw: random.Random) -> Audio:
-    """Coloured noise `snr_db` below the mean power of the audio."""
+    """Add coloured noise, `snr_db` below the mean power of the audio."""
     noise = coloured_noise(len(audio), draw)
     power = float(np.mean(audio**2)) + 1e-12
     return np.asarray(audio + noise * np.sqrt(power / 10 ** (snr_db / 10)), np.float32)
 
 
 def coloured_noise(samples: int, draw: random.Random) -> Audio:
-    """Noise of unit power; its spectrum falls with a random slope (0 white, 1 pink, 2 brown)."""
+    """Return noise of unit power with a random spectral slope (0 white, 1 pink, 2 brown)."""
     white = np.random.default_rng(draw.getrandbits(32)).standard_normal(samples)
     spectrum = np.fft.rfft(white)
     frequency = np.maximum(np.arange(len(spectrum)), 20 * samples / SAMPLE_RATE_HZ)
@@ -130,6 +130,6 @@ def coloured_noise(samples: int, draw: random.Random) -> Audio:
 
 
 def level(audio: Audio, draw: random.Random) -> Audio:
-    """The audio with its peak at a random level from -26 to -1 dBFS."""
+    """Return the audio with its peak at a random level from -26 to -1 dBFS."""
     peak = float(np.max(np.abs(audio))) + 1e-9
     return np.asarray(audio * (10 ** (draw.uniform(-26, -1) / 20) / peak), np.float32)

@@ -1,7 +1,7 @@
-"""How a written sentence is read aloud, and which signs the speech model is taught to write.
+"""How a written sentence is read aloud, and which signs the speech model learns to write.
 
-Both synthesizers read numerals in their own way (espeak-ng says "three colon five"), so numerals
-are spelled out before synthesis: the same numeral always sounds and is written the same.
+Each synthesizer reads numerals in its own way (espeak-ng says "three colon five"). So numerals are
+spelled out before synthesis: the same numeral always sounds and is written the same.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _PLAIN = re.compile(r"[A-Za-z0-9 ,.;:?!'$%-]+")
 
 
 def number_words(value: int) -> str:
-    """A whole number below a thousand million in words: 176 -> "one hundred seventy-six"."""
+    """A whole number below one billion (10^9) in words: 176 -> "one hundred seventy-six"."""
     for size, name in ((1_000_000, "million"), (1_000, "thousand"), (100, "hundred")):
         if value >= size:
             rest = f" {number_words(value % size)}" if value % size else ""
@@ -64,7 +64,7 @@ def ordinal_words(value: int) -> str:
 
 
 def spoken(text: str) -> str:
-    """What a reader says: "1 John 4:8" -> "First John four eight"; years are read in pairs."""
+    """Return the spoken form: "1 John 4:8" -> "First John four eight"; years are read in pairs."""
     for title, name in _TITLES.items():
         text = text.replace(title, name)
     text = _NUMBERED.sub(lambda m: f"{_BOOK_NUMBERS[m[1]]} ", text)
@@ -98,12 +98,12 @@ def _year(century: int, rest: int) -> str:
 
 
 def written(text: str) -> str:
-    """The sentence as the model writes it: no quotes or brackets, which nobody can hear."""
+    """Return the form that the model writes: without quotes and brackets, which are not audible."""
     text = " ".join(_UNWRITTEN.sub("", text.replace("\u2013", ",").replace("\u2014", ",")).split())
     text = re.sub(r"\s+([,.;:?!])", r"\1", text)
     return text[:1].upper() + text[1:]
 
 
 def speakable(text: str) -> bool:
-    """Whether a text has words and only signs that both the synthesizers and the model know."""
+    """Whether a text has words, and only signs that the synthesizers and the model know."""
     return bool(_PLAIN.fullmatch(text)) and any(c.isalpha() for c in text)

@@ -2,8 +2,8 @@
 
     python -m training.data.spoken_names --out DIR
 
-Each name comes in each sentence, in each voice once; `--plain` sentences of sermons without a
-name stand beside them, so that what is learnt is not that everything is a name.
+Each voice speaks each name once in each sentence. `--plain` sentences of sermons without a name are
+added, so that the model does not learn that everything is a name.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _PLAIN_WORDS = (5, 14)
 def spoken_sentences(
     names: Sequence[str], frames: Sequence[str], voices: Sequence[Voice], plain: int
 ) -> Iterator[tuple[str, tuple[str, ...], Voice]]:
-    """Yield (text, names in it, voice)."""
+    """Yield (text, its names, voice)."""
     for voice in voices:
         for frame in frames:
             for name in names:
@@ -97,7 +97,7 @@ def speak_names(
 
 
 def main() -> None:
-    """Speak as the options say."""
+    """Speak the sentences as the options say."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -1,8 +1,8 @@
 """Subwords as llama.cpp and SentencePiece merge them, and the pieces that some texts need.
 
-Method: byte-pair encoding by score, greedy (Sennrich et al., arXiv:1508.07909; the `llama`
-tokenizer of llama.cpp). A word is split in the same way by a smaller vocabulary as long as every
-piece made on its way is kept, not only the last ones.
+Method: greedy byte-pair encoding by score (Sennrich et al., arXiv:1508.07909; the `llama`
+tokenizer of llama.cpp). A smaller vocabulary splits a word in the same way only if it keeps every
+intermediate piece, not only the final ones.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ SPACE = "\u2581"
 
 
 def words_of(text: str) -> list[str]:
-    """Return the words of a text with the space before each: `a b` gives `a` and `▁b`."""
+    """Return the words of a text, each with the space before it: `a b` gives `a` and `▁b`."""
     first, *rest = text.split() or [""]
     return [first, *(SPACE + word for word in rest)]
 
 
 def merge(word: str, scores: Mapping[str, float]) -> tuple[list[str], set[str]]:
-    """Return the pieces of a word, and all pieces that were made on the way to them.
+    """Return the pieces of a word, and all pieces that the merges made, intermediate ones included.
 
-    `scores` holds the pieces that may be made; the neighbours whose joined piece has the highest
-    score merge first, the leftmost of equals.
+    `scores` holds the allowed pieces. The neighbours whose joined piece has the highest score merge
+    first; of equals, the leftmost.
     """
     symbols = list(word)
     after, before = [*range(1, len(symbols)), -1], [*range(-1, len(symbols) - 1)]
@@ -62,10 +62,10 @@ def needed(
     at_least: int,
     on_word: Callable[[int, int], None],
 ) -> set[str]:
-    """Return the pieces that `words`, with how often each occurs, need `at_least` so many times.
+    """Return the pieces that `words`, with the count of each, need `at_least` so many times.
 
-    Pieces made on the way count as often as the last ones; so do single characters. `on_word`
-    hears how many words are done, out of how many.
+    Intermediate pieces and single characters count as often as final pieces. `on_word` gets the
+    number of words done and their total.
     """
     count: Counter[str] = Counter()
     for done, (word, times) in enumerate(words.items()):

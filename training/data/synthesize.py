@@ -63,14 +63,14 @@ _CLAUSE = re.compile(r"(?<=[,;:.?!])\s+")
 
 
 def reference(draw: random.Random) -> str:
-    """A sentence with a Bible reference, such as "Turn to Romans 8:28." """
+    """Return a sentence with a Bible reference, such as "Turn to Romans 8:28." """
     chapter, verse, hymn = (
         draw.randint(1, draw.choice((5, 28, 150))),
         draw.randint(1, 40),
         draw.randint(1, 600),
     )
     book, form = draw.choice(BOOKS), draw.choice(REFERENCES)
-    if "{c}" not in form:  # a reference in words has its book in words
+    if "{c}" not in form:  # a reference in words also has its book in words
         book = spoken(book)
     return form.format(
         book=book, c=chapter, v=verse, cw=number_words(chapter), vw=number_words(verse),
@@ -79,7 +79,7 @@ def reference(draw: random.Random) -> str:
 
 
 def excerpt(text: str, draw: random.Random) -> str:
-    """The text, or when it is too long some of its clauses in a row."""
+    """Return the text, or some consecutive clauses of it if it is too long."""
     if len(text) <= MAX_CHARACTERS:
         return text
     clauses = _CLAUSE.split(text)
@@ -91,7 +91,7 @@ def excerpt(text: str, draw: random.Random) -> str:
 
 
 def texts(pairs: dict[str, list[str]], mix: dict[str, int], draw: random.Random) -> Iterator[str]:
-    """Endless sentences for speaking; short ones often come two to four in a row, as in a talk."""
+    """Yield sentences to speak, without end; two to four short ones are often joined."""
     names = [name for name in mix if name == "references" or pairs.get(name)]
     weights = [mix[name] for name in names]
 
@@ -109,7 +109,7 @@ def texts(pairs: dict[str, list[str]], mix: dict[str, int], draw: random.Random)
 
 
 def utterance(text: str, draw: random.Random) -> tuple[speech.Audio, speech.Voice, bool]:
-    """The text in a random voice at a random level, and whether without room and noise."""
+    """Return the speech at a random level, its random voice, and whether it is clean."""
     voice = speech.draw_voice(draw)
     audio = speech.with_silence(speech.speak(spoken(text), voice), draw)
     clean = True
@@ -123,7 +123,7 @@ def utterance(text: str, draw: random.Random) -> tuple[speech.Audio, speech.Voic
 def utterances(
     pairs: dict[str, list[str]], mix: dict[str, int], draw: random.Random
 ) -> Iterator[tuple[str, speech.Audio, speech.Voice]]:
-    """One shard's (text, audio, voice)."""
+    """Yield one shard's utterances as (text, audio, voice)."""
     count = 0
     for text in texts(pairs, mix, draw):
         audio, voice, _ = utterance(text, draw)
@@ -137,7 +137,7 @@ def utterances(
 def write_shard(
     path: Path, spoken_texts: Iterable[tuple[str, speech.Audio, speech.Voice]]
 ) -> float:
-    """Write PATH.npy and PATH.json and return their hours of speech."""
+    """Write PATH.npy and PATH.json; return their hours of speech."""
     extractor = FeatureExtractor(feature_size=80)
     features: list[NDArray[np.float16]] = []
     index: list[dict[str, object]] = []
@@ -154,7 +154,7 @@ def write_shard(
 
 
 def parse_mix(text: str) -> dict[str, int]:
-    """`tatoeba=40,nheb=20` -> weights by source; "references" are made up here."""
+    """Parse `tatoeba=40,nheb=20` into weights by source; "references" are generated here."""
     return {
         name: int(weight) for name, _, weight in (part.partition("=") for part in text.split(","))
     }

@@ -1,11 +1,11 @@
-"""Let a trained Gemma translate English that Marian then learns from: many sentences at once.
+"""Let a trained Gemma translate English for Marian to learn from, many sentences at once.
 
     python -m training.data.teach --model FILE.gguf --bible FILE --tatoeba FILE \\
         --target es fr --target-bible FILE --out DIR
 
-Translated are what was written for this project and a sample of Tatoeba, for each language the
-same. Cut off, it goes on where it was. What `stark-translate learn distill` does with any engine,
-one by one, is done here with our Gemma, some ten times faster.
+It translates the sentences written for this project and a sample of Tatoeba, the same for each
+language. After an interruption it continues. `stark-translate learn distill` does the same with any
+engine, one sentence at a time; with our Gemma this is some ten times faster.
 Method: Kim and Rush 2016, "Sequence-Level Knowledge Distillation", EMNLP.
 """
 
@@ -30,7 +30,7 @@ from training.train.train_gemma import encode
 from training.train.training import half_precision
 
 BATCH = 192
-# Whatever is longer is no sentence of a caption; an answer that has not ended by then is a loop.
+# A longer text is no caption sentence; an answer that has not ended by then is a loop.
 LONGEST = 80
 TATOEBA = 40_000
 ENDS = frozenset({pieces.END_OF_TURN_ID, pieces.EOS})
@@ -39,9 +39,9 @@ _SEED = 7
 
 
 def sources(splits: Sequence[corpora.Split], count: int, written: int | None = None) -> list[str]:
-    """Return the English to translate: what was written for this project, `count` of Tatoeba.
+    """Return the English to translate: sentences written for this project, `count` of Tatoeba.
 
-    Of the former `written` sentences at most. Nothing that is measured with, in any language.
+    At most `written` of the former. Held-out sentences of any language are left out.
     """
     unseen = {corpora.words(pair.en) for split in splits for pair in measured(split)}
     found: dict[tuple[str, ...], str] = {}
@@ -57,14 +57,14 @@ def sources(splits: Sequence[corpora.Split], count: int, written: int | None = N
 
 
 def measured(split: corpora.Split) -> Iterator[corpora.Pair]:
-    """Yield what a split holds out."""
+    """Yield the held-out pairs of a split."""
     yield from (*split.held_out_tatoeba, *split.held_out_books, *split.sermon_test)
 
 
 def alike(
     examples: Sequence[tuple[str, list[int]]], most: int = BATCH
 ) -> Iterator[Sequence[tuple[str, list[int]]]]:
-    """Yield texts with their prompts in batches of prompts that are equally long."""
+    """Yield texts with their prompts in batches of equally long prompts."""
     by_length = sorted(examples, key=lambda example: len(example[1]))
     for _, equal in itertools.groupby(by_length, key=lambda example: len(example[1])):
         group = list(equal)
@@ -77,7 +77,7 @@ def translate(
     texts: Sequence[str],
     target: str,
 ) -> Iterator[list[tuple[str, str]]]:
-    """Yield texts with their translations, a batch at a time, without loops and empty answers."""
+    """Yield texts with their translations by batch, without loops and empty answers."""
     asked = encode(tokenizer, [(text, "") for text in texts], target)
     prompts = [tokens[: start + 1] for tokens, start in asked]
     short = [each for each in zip(texts, prompts, strict=True) if len(each[1]) <= LONGEST]

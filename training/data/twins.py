@@ -1,4 +1,4 @@
-"""Sentences to learn from that are too like one that models are measured with.
+"""Find training sentences that are too similar to a sentence that models are measured with.
 
 python -m training.data.twins FILE.tsv > CLEAN.tsv      leaves them out, and says how many
 """
@@ -27,13 +27,13 @@ _MEASURED = (
     ),
 )
 _SHARE = 0.5
-"""Of a measured sentence's word triples that a sentence to learn from must not have."""
+"""The share of a measured sentence's word triples that a training sentence must not have."""
 
 Triple = tuple[str, ...]
 
 
 def triples(text: str) -> frozenset[Triple]:
-    """Return every three words in a row; of a shorter text all of it."""
+    """Return every three consecutive words; a shorter text gives all its words."""
     found = words(text)
     return frozenset(found[at : at + 3] for at in range(max(1, len(found) - 2)))
 
@@ -70,21 +70,21 @@ def _english(file: Path) -> Iterator[str]:
 
 
 def _strings(value: object) -> Iterator[str]:
-    """Yield what stands under the keys of a source text, at any depth."""
+    """Yield the values under the keys of a source text, at any depth."""
     if isinstance(value, list):
         for each in value:
             yield from _strings(each)
     elif isinstance(value, dict):
         for key, each in value.items():
             if key in ("en", "source") and isinstance(each, str):
-                # What means something only behind another sentence is measured behind it.
+                # A sentence that needs a previous one is measured after that one.
                 yield f"{value.get('before', '')} {each}"
             else:
                 yield from _strings(each)
 
 
 def main() -> int:
-    """Print the lines of a file that may be learnt from; return the exit code."""
+    """Print the lines of a file that are fit for training; return the exit code."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

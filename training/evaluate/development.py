@@ -1,4 +1,4 @@
-"""A line for the log on how well a translator does on a few held-out pairs."""
+"""A log line on a translator's quality on a few held-out pairs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ SENTENCES = 30
 
 
 class Development:
-    """The first held-out pairs of Tatoeba and of the books. Nothing is chosen by them."""
+    """The first held-out pairs of Tatoeba and of the books. No choice depends on them."""
 
     def __init__(self, split: corpora.Split) -> None:
         parts = {"Tatoeba": split.held_out_tatoeba, "books": split.held_out_books}
@@ -20,7 +20,7 @@ class Development:
         self.english = [pair.en for pair in pairs]
 
     def line(self, loss: float, answers: list[str]) -> str:
-        """`answers` to `english`, in its order: chrF by part, and a few of them."""
+        """Return the chrF of each part and a few of `answers`, which follow `english` in order."""
         shown = [f"loss {loss:.3f}, chrF"]
         begin = 0
         for name, part in self._parts.items():

@@ -18,7 +18,7 @@ from scripts.support.paths import ROOT
 from training.data import corpora
 
 MODELS = ROOT / "models" / "starter"
-# A part is a module with `rows`, imported only when asked for.
+# A part is a module with `rows`; it is imported only when requested.
 PARTS = {"stt": "stt_evaluation", "marian": "marian_evaluation", "gemma": "gemma_evaluation"}
 
 Row = tuple[str, str, str]
@@ -26,7 +26,7 @@ Row = tuple[str, str, str]
 
 
 class Part(Protocol):
-    """What each evaluation module offers."""
+    """The interface of each evaluation module."""
 
     @staticmethod
     def rows(directory: Path, split: corpora.Split, threads: int) -> Iterator[Row]:
@@ -34,12 +34,12 @@ class Part(Protocol):
 
 
 def size_of(directory: Path) -> str:
-    """Size of all files in a folder, in MB of a million bytes."""
+    """Return the size of all files in a folder, in MB of a million bytes."""
     return f"{sum(f.stat().st_size for f in directory.rglob('*') if f.is_file()) / 1e6:.1f} MB"
 
 
 def main() -> None:
-    """Print one line of the table after the other."""
+    """Print the table line by line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     corpora.add_options(parser)
     parser.add_argument("--models", type=Path, default=MODELS, help="folder of the three models")

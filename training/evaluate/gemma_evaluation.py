@@ -1,4 +1,4 @@
-"""The starter Gemma measured through llama-cpp-python."""
+"""Evaluate the starter Gemma through llama-cpp-python."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HEAD, TAIL = "<start_of_turn>user\n", "<end_of_turn>\n<start_of_turn>model\n"
 
 
 def rows(directory: Path, split: corpora.Split, threads: int) -> Iterator[Row]:
-    """Greedy, one utterance at a time, as finals are translated; into English, too, if it can."""
+    """Translate greedily, one utterance at a time, as for finals; also into English if it can."""
     load_kernels()
     model = Llama(
         str(directory / "model.gguf"),
@@ -32,7 +32,7 @@ def rows(directory: Path, split: corpora.Split, threads: int) -> Iterator[Row]:
     tail = model.tokenize(TAIL.encode(), add_bos=False, special=True)
 
     def translate(text: str, target: str = split.target) -> tuple[str, int]:
-        # special=False: what somebody said never becomes a control token.
+        # special=False: spoken text never becomes a control token.
         asked = starter_text(text, target)
         tokens = model.tokenize(asked.encode(), add_bos=False, special=False)
         answer = model.create_completion(
@@ -48,5 +48,5 @@ def rows(directory: Path, split: corpora.Split, threads: int) -> Iterator[Row]:
         )
         turned = corpora.Split({}, (), (), preaching, target="en")
         yield from score(f"gemma from {split.target}", partial(translate, target="en"), turned)
-    if split.target == corpora.SPANISH:  # the file is the same for all
+    if split.target == corpora.SPANISH:  # one file serves all languages
         yield "gemma", "size", size_of(directory)

@@ -1,4 +1,4 @@
-"""The starter Marian measured through CTranslate2 and SentencePiece."""
+"""Measure the starter Marian through CTranslate2 and SentencePiece."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SEED = 4
 
 
 def rows(directory: Path, split: corpora.Split, threads: int) -> Iterator[Row]:
-    """Beam 1, one sentence at a time, as partials are translated."""
+    """Measure with beam 1, one sentence at a time, as partials are translated."""
     translator = ctranslate2.Translator(str(directory), compute_type="int8", intra_threads=threads)
     source = sentencepiece.SentencePieceProcessor(model_file=str(directory / "source.spm"))
     target = sentencepiece.SentencePieceProcessor(model_file=str(directory / "target.spm"))
@@ -44,7 +44,7 @@ def rows(directory: Path, split: corpora.Split, threads: int) -> Iterator[Row]:
 
 
 def begun(split: corpora.Split) -> Iterator[list[str]]:
-    """Yield held-out sentences as they grow: three beginnings of each, then the whole."""
+    """Yield held-out sentences as they grow: three prefixes of each, then the whole."""
     rng = random.Random(_SEED)
     for pairs in held_out(split).values():
         for pair in pairs[:_SENTENCES]:
@@ -56,8 +56,8 @@ def begun(split: corpora.Split) -> Iterator[list[str]]:
 
 
 def taken_back(translate: Callable[[str], str], growing: Iterator[Sequence[str]]) -> float:
-    """Return how many words that stood in a translation are gone in the next, for each that is
-    left: normalized erasure of plain retranslation (Arivazhagan et al., arXiv:1912.03393)."""
+    """Return how many words of a translation are missing in the next one, per word that remains:
+    the normalized erasure of plain retranslation (Arivazhagan et al., arXiv:1912.03393)."""
     lost, left = 0.0, 0
     for texts in growing:
         made = [translate(text) for text in texts]

@@ -1,4 +1,4 @@
-"""The starter speech model measured through the daemon's own recognizer."""
+"""Evaluate the starter speech model through the daemon's own recognizer."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from training.evaluate.evaluate import Row, size_of
 from training.evaluate.stt_held_out import Spoken, held_out
 from training.evaluate.stt_score import word_error_rate
 
-SENTENCES = 200  # from the held-out books, and as many from held-out Tatoeba
+SENTENCES = 200  # from the held-out books, and the same number from held-out Tatoeba
 NOISES = 100
 SEED = "evaluate"
 FULL_WINDOW_S = 30.0
@@ -33,7 +33,7 @@ SHORT_WINDOW_S = 10.0
 
 @dataclass(frozen=True)
 class Heard:
-    """What the model made of one sentence, and how long it took."""
+    """The model's text for one sentence, and the time it took."""
 
     spoken: Spoken
     text: str
@@ -51,12 +51,12 @@ def hear(model: Whisper, sentences: Sequence[Spoken], label: str) -> list[Heard]
 
 
 def wer(heard: Iterable[Heard]) -> str:
-    """Word error rate in percent."""
+    """Return the word error rate in percent."""
     return f"{word_error_rate((one.spoken.text, one.text) for one in heard):.1%}"
 
 
 def no_speech_chances(directory: Path, audios: Sequence[speech.Audio], threads: int) -> list[float]:
-    """The probability of no speech after the start token, in the short window, of each audio."""
+    """Return each audio's no-speech probability after the start token, in the short window."""
     model = ctranslate2.models.Whisper(str(directory), compute_type="int8", intra_threads=threads)
     extractor = FeatureExtractor(feature_size=80)
     chances = []
@@ -76,14 +76,14 @@ def no_speech_chances(directory: Path, audios: Sequence[speech.Audio], threads: 
 
 
 def hotwords() -> str:
-    """The words of the shipped dictionary that the daemon tells the recognizer."""
+    """Return the words of the shipped dictionary that the daemon passes to the recognizer."""
     path = ROOT / "dictionary" / "en.toml"
     rules = parse_rules(path.read_text(encoding="utf-8"), path.name)
     return compile_lexicon(rules).hotwords(40)
 
 
 def rows(directory: Path, split: corpora.Split, threads: int) -> Iterator[Row]:
-    """Word errors and speed with three settings, and how sure the model is that noise is noise."""
+    """Yield word errors and speed with three settings, and the no-speech probability of noise."""
     sentences = list(held_out(split, SENTENCES, SEED))
     audio_s = sum(len(one.audio) for one in sentences) / speech.SAMPLE_RATE_HZ
     tokenizer = Tokenizer.from_file(str(directory / "tokenizer.json"))
@@ -92,8 +92,8 @@ def rows(directory: Path, split: corpora.Split, threads: int) -> Iterator[Row]:
         ("short window, dictionary's words", SHORT_WINDOW_S, hotwords()),
         ("padded to 30 s", FULL_WINDOW_S, ""),
     )
-    for name, window_s, told in settings:
-        model = Whisper(directory, threads=threads, window_s=window_s, hotwords=told)
+    for name, window_s, terms in settings:
+        model = Whisper(directory, threads=threads, window_s=window_s, hotwords=terms)
         model.load()
         heard = hear(model, sentences, f"stt, {name}")
         spent_s = sum(one.seconds for one in heard)

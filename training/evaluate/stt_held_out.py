@@ -1,4 +1,4 @@
-"""Held-out sentences, spoken: the speech model's test, the same with the same synthesizers.
+"""Spoken held-out sentences: the speech model's test, equal for equal synthesizers.
 
     python -m training.evaluate.stt_held_out --bible BIBLE --tatoeba TATOEBA --out check/
 
@@ -20,7 +20,7 @@ from training.data.synthesize import excerpt, utterance, write_shard
 
 @dataclass(frozen=True)
 class Spoken:
-    """A sentence nobody trained on, from `books` or `tatoeba`, as mono float32 audio at 16 kHz."""
+    """A sentence not used in training, from `books` or `tatoeba`, as mono float32 at 16 kHz."""
 
     text: str
     audio: speech.Audio
@@ -30,9 +30,9 @@ class Spoken:
 
 
 def held_out(split: corpora.Split, count: int, seed: str) -> Iterator[Spoken]:
-    """`count` sentences from the held-out books and as many from the held-out Tatoeba pairs.
+    """Yield `count` sentences from the held-out books and as many held-out Tatoeba sentences.
 
-    Voices, rooms and noise are drawn as for training, with draws of their own.
+    Voices, rooms and noise are drawn as for training, but with a separate random generator.
     """
     for source, pairs in (("books", split.held_out_books), ("tatoeba", split.held_out_tatoeba)):
         draw = random.Random(f"{seed}/{source}")

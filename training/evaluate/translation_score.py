@@ -18,14 +18,14 @@ Translate = Callable[[str], tuple[str, int]]
 
 
 def held_out(split: corpora.Split) -> dict[str, tuple[corpora.Pair, ...]]:
-    """All held-out Tatoeba pairs, up to VERSES verses of the held-out books, and preaching."""
+    """Return all held-out Tatoeba pairs, up to VERSES verses of held-out books, and preaching."""
     count = min(VERSES, len(split.held_out_books))
     verses = tuple(random.Random(SEED).sample(split.held_out_books, count))
     return {"Tatoeba": split.held_out_tatoeba, "books": verses, "sermon": split.sermon_test}
 
 
 def score(name: str, translate: Translate, split: corpora.Split) -> Iterator[tuple[str, str, str]]:
-    """Rows of the table: quality on each set, tokens per second over all."""
+    """Yield rows of the table: quality on each set, tokens per second over all."""
     produced, spent_s = 0, 0.0
     for where, pairs in held_out(split).items():
         if not pairs:

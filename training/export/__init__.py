@@ -1,1 +1,1 @@
-"""From checkpoints to the files that the daemon loads."""
+"""Export checkpoints to the files that the daemon loads."""

@@ -4,7 +4,7 @@
         --tatoeba FILE --out DIR
 
 Writes `starter-F16.gguf` and all smaller levels into `--out`, proves them, and prints the table of
-docs/MODELS.md with chrF on the held-out pairs. models/starter/gemma/model.gguf is the Q8_0.
+docs/MODELS.md with chrF on the held-out pairs. models/starter/gemma/model.gguf is the Q8_0 file.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def renamed(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
 
 def config(shape: GemmaShape) -> dict[str, Any]:
-    """Return what the config.json of such a Gemma 3 says."""
+    """Return the content of config.json for such a Gemma 3."""
     return {
         "num_attention_heads": shape.heads,
         "num_key_value_heads": shape.kv_heads,
@@ -94,8 +94,8 @@ def main() -> None:
     shape = GemmaShape(**json.loads((options.model / "shape.json").read_text()))
     weights = saved["model"]
     if options.again is not None and (level := gemma_gguf.level_of(options.again)):
-        # What a small training adds is mostly less than half a step: rounding to the nearest one
-        # takes it all away again.
+        # A small training mostly changes a weight by less than half a step: rounding to the nearest
+        # step would undo it.
         weights = steps.on_steps(weights, level, torch.Generator().manual_seed(_SEED))
     whole = checkpoint.assemble(renamed(weights), config(shape))
     words = vocabulary.read(options.model / "gemma.spm", shape.vocabulary, WRITTEN_OUT)

@@ -2,7 +2,7 @@
 
     python -m training.export.export_marian --model DIR --out models/starter/marian
 
-With `--base` it is the mean of the trained weights and those that the training began with, which
+With `--base`, it writes the mean of the trained weights and the training's initial weights, which
 forgets less (Wortsman et al. 2022, "Robust fine-tuning of zero-shot models", arXiv:2109.01903).
 """
 
@@ -26,16 +26,16 @@ INDEXED = re.compile(r"(layer|linear|embeddings)_(\d+)")
 
 
 def load_checkpoint(directory: Path) -> Marian:
-    """The model that train_marian.py left in its `--out` directory."""
+    """Return the model that train_marian.py wrote to its `--out` directory."""
     saved = torch.load(directory / "checkpoint.pt", weights_only=False, map_location="cpu")
     print(f"checkpoint: {saved['elapsed_s'] / 60:.1f} minutes, step {saved['step']}")
     return from_state(saved["model"])
 
 
 def mean_of(trained: Marian, base: Marian, share: float) -> Marian:
-    """Return `share` of the trained weights and the rest of the base's; of another shape: trained.
+    """Return the mean of both models' weights; `share` is the weight of the trained ones.
 
-    A vocabulary that has grown has no weights to go back to.
+    If the shapes differ, it returns `trained`: a larger vocabulary has no base weights.
     """
     old, new = base.state_dict(), trained.state_dict()
     if {name: each.shape for name, each in old.items()} != {n: t.shape for n, t in new.items()}:
@@ -73,7 +73,7 @@ def write_ctranslate2(
     end = processor.id_to_piece(processor.eos_id())
     spec.config.eos_token = spec.config.decoder_start_token = end
     spec.config.unk_token = processor.id_to_piece(processor.unk_id())
-    # Told to the daemon: it has learnt sentences that follow others.
+    # This tells the daemon that the model has learnt sentences that follow others.
     spec.config.add_attribute("joins_sentences", value=True)
     spec.validate()
     spec.optimize(quantization=quantization)

@@ -35,9 +35,9 @@ MAX_BYTES = 12_000_000
 
 
 def vocabulary(tokenizer: Tokenizer) -> list[str]:
-    """Every token in order of its number: BPE, special tokens, timestamps every 20 ms.
+    """Return every token in order of its id: BPE, special tokens, timestamps every 20 ms.
 
-    ValueError when the tokenizer has fewer BPE tokens than the model.
+    Raises ValueError when the tokenizer has fewer BPE tokens than the model.
     """
     bpe: list[str] = []
     for number in range(BPE_TOKENS):
@@ -49,8 +49,8 @@ def vocabulary(tokenizer: Tokenizer) -> list[str]:
 
 
 def export(model: WhisperForConditionalGeneration, tokenizer: Tokenizer, out: Path) -> None:
-    """Write the model directory; ValueError when the model is larger than it may be."""
-    # A copy: the quantization below scales the very tensors it is given.
+    """Write the model directory. Raises ValueError when the model is larger than allowed."""
+    # A copy: the quantization below scales its input tensors in place.
     spec = WhisperLoader().get_model_spec(copy.deepcopy(model).float().cpu().eval())
     spec.register_vocabulary(vocabulary(tokenizer))
     # Nothing is suppressed at the beginning: noise may come out as empty text.

@@ -1,11 +1,11 @@
-"""Make a model of what fine_tune_whisper has learnt, and prove that it hears the same.
+"""Make a model from what fine_tune_whisper has learnt, and prove that it recognizes the same.
 
     python -m training.export.export_whisper --base DIR --sound DIR --run DIR --out DIR
 
-The additions are merged into the base, the whole is written for CTranslate2 beside the base's own
-tokenizer and settings, and both models hear the sound that was kept apart: the texts of PyTorch
-and of CTranslate2 in float32 must be the same, those of the file as it is saved nearly so. Only
-then is `--out` put in place. `--out`/proof.json has the figures.
+The additions are merged into the base. The merged model is written for CTranslate2 with the base's
+own tokenizer and settings. Both models transcribe the held-out sound: the texts of PyTorch and of
+CTranslate2 in float32 must be the same, those of the saved file nearly the same. Only then is
+`--out` put in place. `--out`/proof.json has the figures.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ from training.models.whisper_model import Pretrained, Speech, hear, load
 from training.train import fine_tune_whisper as trainer
 
 EXACT_LETTERS, SAVED_LETTERS = 0.01, 0.1
-"""How far the texts may differ from PyTorch's. Rounding turns near ties, each processor others,
-and a name just learnt is one in every letter: "Okonjovv will teach", "Okonjovavilthi" (INT8)."""
+"""How far the texts may differ from PyTorch's. Rounding decides near ties, differently on each
+processor. A new name is all near ties: "Okonjovv will teach", "Okonjovavilthi" (INT8)."""
 _MOST_TOKENS = 120
 _MOST_UTTERANCES = 48
 
@@ -59,16 +59,16 @@ def options_of(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 def merged(options: argparse.Namespace) -> tuple[Pretrained, argparse.Namespace]:
-    """Return the base with the best additions in it, and how it was trained. Raises StarkError."""
+    """Return the base with the best additions, and its training options. Raises StarkError."""
     path = options.run / trainer.BEST
     try:
         settings = json.loads((options.run / "manifest.json").read_text())["settings"]
-        told = trainer.options_of(["--base", str(options.base), "--sound", str(options.sound),
+        used = trainer.options_of(["--base", str(options.base), "--sound", str(options.sound),
                                    "--out", str(options.run)])  # fmt: skip
         for name in ("rank", "alpha", "dropout", "lang", "context", "window_s"):
-            setattr(told, name, settings[name])
-        pretrained = load(options.base, told.lang)
-        wrapped, learning = trainer.add_low_rank(pretrained, told)
+            setattr(used, name, settings[name])
+        pretrained = load(options.base, used.lang)
+        wrapped, learning = trainer.add_low_rank(pretrained, used)
         learning.load_state_dict(torch.load(path, weights_only=True)["additions"])
     except (OSError, ValueError, RuntimeError, KeyError, EOFError) as error:
         raise ModelError(
@@ -77,12 +77,12 @@ def merged(options: argparse.Namespace) -> tuple[Pretrained, argparse.Namespace]
             "Give the --base that it was trained from, or train again.",
         ) from error
     model = wrapped.merge_and_unload().eval()
-    return Pretrained(model, pretrained.speech, pretrained.n_mels), told
+    return Pretrained(model, pretrained.speech, pretrained.n_mels), used
 
 
 def convert(pretrained: Pretrained, base: Path, out: Path, quantization: str) -> None:
-    """Write a folder as faster-whisper takes it: new weights, all else the base's."""
-    # A copy: quantizing scales the very tensors that it is given.
+    """Write a folder for faster-whisper: the new weights and the base's other files."""
+    # A copy, because quantizing scales the given tensors in place.
     spec = WhisperLoader().get_model_spec(copy.deepcopy(pretrained.model).float().cpu())
     tokenizer = pretrained.speech.tokenizer
     size = pretrained.model.config.vocab_size
@@ -102,7 +102,7 @@ def convert(pretrained: Pretrained, base: Path, out: Path, quantization: str) ->
 def hear_converted(
     folder: Path, speech: Speech, features: Tensor, context: str, compute_type: str
 ) -> list[str]:
-    """Return what the converted model hears in features (batch, mels, frames)."""
+    """Return the converted model's texts for features (batch, mels, frames)."""
     model: Any = Converted(str(folder), device="cpu", compute_type=compute_type)
     results = model.generate(
         StorageView.from_array(np.ascontiguousarray(features.numpy())),
@@ -131,7 +131,7 @@ def prove(
         texts["saved"] += hear_converted(saved, *asked, "int8")
     figures: dict[str, Any] = {"utterances": len(spoken), "window_s": told.window_s}
     for name, most in (("exact", EXACT_LETTERS), ("saved", SAVED_LETTERS)):
-        # As one text: a model may well hear nothing in one of them.
+        # Compare all as one text: a model's text for a single utterance may be empty.
         differing = float(jiwer.cer(*("\n".join(texts[each]) for each in ("pytorch", name))))
         figures[f"differing letters, {name}"] = round(differing, 4)
         if differing > most:
@@ -150,8 +150,8 @@ def prove(
 
 
 def export(options: argparse.Namespace) -> dict[str, Any]:
-    """Merge, convert, prove, put in place. Raises StarkError; then `--out` is as it was."""
-    pretrained, told = merged(options)
+    """Merge, convert, prove, put in place. Raises StarkError and then leaves `--out` unchanged."""
+    pretrained, used = merged(options)
     options.out.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=options.out.parent, prefix=".export-") as folder:
         exact, saved = Path(folder, "exact"), Path(folder, "model")
@@ -164,7 +164,7 @@ def export(options: argparse.Namespace) -> dict[str, Any]:
                 f"The model cannot be written to {options.out.parent}: {error}.",
                 "Is the disk full? Make room and start again; what was learnt is kept.",
             ) from error
-        figures = prove(pretrained, told, exact, saved, options.sound)
+        figures = prove(pretrained, used, exact, saved, options.sound)
         (saved / PROOF).write_text(json.dumps(figures, indent=2) + "\n")
         if options.out.exists():
             shutil.rmtree(options.out)

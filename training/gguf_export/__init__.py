@@ -1,1 +1,1 @@
-"""Decoder-only checkpoints as GGUF files, each checked against its checkpoint."""
+"""Export decoder-only checkpoints to GGUF files, each checked against its checkpoint."""

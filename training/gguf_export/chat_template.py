@@ -1,7 +1,7 @@
-"""Is a TranslateGemma asked as its own chat template asks? Compared token by token.
+"""Compare our prompt with a TranslateGemma's own chat template, token by token.
 
-The program renders prompts itself; a template that has changed would have a model trained, or run,
-on a prompt that it has never seen, which shows in its translations and nowhere else.
+The program renders prompts itself. If the template changes, a model is trained or run with a prompt
+that it has never seen. Only worse translations would show that.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _SHOWN = 12
 
 
 def encode_prompt(tokenizer: Any, prompt: prompts.Prompt) -> list[int]:
-    """Return a prompt's tokens; nothing that was said can become a control token."""
+    """Return a prompt's tokens; no spoken text can become a control token."""
     head, tail = (
         tokenizer.encode(part, add_special_tokens=False) for part in (prompt.head, prompt.tail)
     )
@@ -28,7 +28,7 @@ def encode_prompt(tokenizer: Any, prompt: prompts.Prompt) -> list[int]:
 def check_template(tokenizer: Any, source: str, target: str) -> bool:
     """Return whether the tokenizer has a template to compare with.
 
-    Raises ModelError (prompt-differs) where its tokens are others than ours.
+    Raises ModelError (prompt-differs) if its tokens differ from ours.
     """
     if not tokenizer.chat_template:
         return False
@@ -40,7 +40,7 @@ def check_template(tokenizer: Any, source: str, target: str) -> bool:
             tokenize=True,
             return_dict=False,
         )
-    except Exception as error:  # a template is a program, and raises what it likes
+    except Exception as error:  # a template is a program that may raise any error
         raise ModelError(
             "prompt-differs",
             f"The model's chat template refuses {source} to {target}: {error}.",

@@ -1,4 +1,4 @@
-"""Reading a checkpoint: its tensors under llama.cpp's names, checked to be all there."""
+"""Reading a checkpoint: its tensors under llama.cpp's names, checked for completeness."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ _CONFIG_INSIDE = ("config", "model_args", "model_config")
 class Checkpoint:
     """A decoder: `weights` by llama.cpp's names without `.weight`, queries and keys as stored.
 
-    Norms are float32 and the factor itself. Without `output` the embeddings are the head.
-    `assumed` has a line for each size that nothing told.
+    Norms are float32 and are the factor itself. Without `output` the embeddings are the head.
+    `assumed` has a line for each size that neither file nor flags gave.
     """
 
     naming: Naming
@@ -40,7 +40,7 @@ class Checkpoint:
 def read(path: Path, config: Path | None, flags: Mapping[str, Any]) -> Checkpoint:
     """Read a `.pt` or `.safetensors` file, or a folder with safetensors files and config.json.
 
-    Without `config` the config.json beside the tensors is taken, then one inside the `.pt`.
+    Without `config` it uses the config.json beside the tensors, else the one inside the `.pt`.
     Raises ModelError.
     """
     folder = path if path.is_dir() else path.parent
@@ -66,7 +66,7 @@ def read(path: Path, config: Path | None, flags: Mapping[str, Any]) -> Checkpoin
 def assemble(
     tensors: Tensors, config: Mapping[str, Any], flags: Mapping[str, Any] | None = None
 ) -> Checkpoint:
-    """Rename and check `tensors` that carry the names of a training program. Raises ModelError."""
+    """Rename and check `tensors` with the names of a training program. Raises ModelError."""
     stored = {short: tensor for name, tensor in tensors.items() if (short := naming.plain(name))}
     kind = naming.recognize(stored)
     layers = layers_of(config) or naming.layers_of(kind, stored)
@@ -123,14 +123,14 @@ def _check_sizes(
 
 
 def _load(file: Path) -> tuple[Tensors, Mapping[str, Any]]:
-    """Return the tensors of a file and the config that a `.pt` may hold beside them."""
+    """Return the tensors of a file, and the config that a `.pt` may also hold."""
     if file.suffix == ".safetensors":
         try:
             return load_file(file), {}
         except (SafetensorError, OSError) as error:
             raise _unreadable(file, error) from error
     try:
-        # Nothing but tensors and plain values: a pickle could run any program.
+        # Only tensors and plain values, because a pickle can run any program.
         saved = torch.load(file, map_location="cpu", weights_only=True)
     except (OSError, RuntimeError, EOFError, ValueError, KeyError, TypeError) as error:
         raise _unreadable(file, error) from error

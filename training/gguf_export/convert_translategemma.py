@@ -5,12 +5,12 @@
     python -m training.gguf_export.convert_translategemma --base translategemma-4b-it \\
         --levels Q4_K_M --out gguf
 
-Four steps, each skipped where its result is there, of the same base and adapter: merge the
-adapter into the base (FP16), convert to GGUF with llama.cpp's converter, quantize with llama.cpp,
-and check every file: the prompt becomes the tokens that the tokenizer gives, the end of a turn
-ends an answer, nobody can speak a control token, and a sentence is answered and ended. The F16
-file must also compute the logits of the merged model. Needs the train extra (make train), memory
-for twice the FP16 weights and disk for four times (4B: 16 and 32 GB).
+There are four steps; a step is skipped if its result from the same base and adapter exists: merge
+the adapter into the base (FP16), convert to GGUF with llama.cpp's converter, quantize with
+llama.cpp, and check every file. In the check the prompt must give the tokenizer's tokens, the end
+of a turn must end an answer, no spoken text may become a control token, and a sentence must be
+answered to its end. The F16 file must also compute the logits of the merged model. Needs the train
+extra (make train), memory for twice the FP16 weights and disk for four times (4B: 16 and 32 GB).
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def _convert(options: argparse.Namespace) -> None:
 def _make(
     options: argparse.Namespace, merged: Path, f16: Path, targets: Mapping[str, Path]
 ) -> None:
-    """Take all steps from the base to the files that are missing."""
+    """Run all steps from the base to the files that are missing."""
     size = merging.text_bytes(options.base)
     sizes = [quantizing.expected_bytes(size, level) for level in targets]
     sizes += [size] * ((not merged.exists()) + 1) if not f16.exists() else []
@@ -105,7 +105,7 @@ def _compare_prompts(options: argparse.Namespace) -> None:
     try:
         tokenizer = transformers.AutoTokenizer.from_pretrained(options.base, local_files_only=True)
     except (OSError, ValueError, KeyError, TypeError) as error:
-        # What llama.cpp needs of the tokenizer is checked by itself, in each file.
+        # The parts of the tokenizer that llama.cpp needs are checked separately, in each file.
         console.print(f"the prompt is not compared: {error}", markup=False)
         return
     if not chat_template.check_template(tokenizer, options.source, options.target):
@@ -179,9 +179,9 @@ def _prove(merged: Path, threads: int, f16: Path) -> None:
 
 
 def _start_anew_if_changed(options: argparse.Namespace, results: list[Path]) -> None:
-    """Remove what an earlier run made of another base or adapter; note what these are now.
+    """Remove results of another base or adapter; write down the current base and adapter.
 
-    Raises UsageError where a result lies there of which nobody knows what it was made of.
+    Raises UsageError if there is a result of unknown origin.
     """
     note = options.out / _MADE_FROM
     now = {"base": _fingerprint(options.base), "adapter": _fingerprint(options.adapter)}

@@ -1,4 +1,4 @@
-"""A Hugging Face folder as an F16 GGUF file, by the converter of a llama.cpp checkout."""
+"""Convert a Hugging Face folder to an F16 GGUF file with the converter of a llama.cpp checkout."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SCRIPT = "convert_hf_to_gguf.py"
 
 
 def check_checkout(folder: Path) -> None:
-    """Raise ModelError where a folder is no llama.cpp checkout with its converter."""
+    """Raise ModelError if a folder is not a llama.cpp checkout with its converter."""
     missing = [name for name in (SCRIPT, "gguf-py/gguf") if not (folder / name).exists()]
     if missing:
         raise ModelError(
@@ -32,16 +32,16 @@ def convert(
     expected_bytes: int,
     prove: Callable[[Path], None],
 ) -> None:
-    """Write the model in the folder `source` as `target`.
+    """Convert the model in the folder `source` to `target`.
 
-    It appears only when it is whole and `prove`, which gets it under another name, has not raised.
-    What the converter says goes into a log beside it. Raises ModelError.
+    `target` appears only when it is complete and `prove`, which gets the file under another name,
+    has not raised. The converter's output goes into a log beside it. Raises ModelError.
     """
     check_checkout(llama_cpp)
     fresh, log = unfinished(target), target.with_suffix(".log")
     command = [sys.executable, str(llama_cpp / SCRIPT), str(source)]
     command += ["--outfile", str(fresh), "--outtype", "f16"]
-    # Nothing may be fetched: all that is needed is in the folder.
+    # The converter may download nothing: the folder has all that it needs.
     environment = {**os.environ, "HF_HUB_OFFLINE": "1"}
     try:
         with log.open("wb") as said:

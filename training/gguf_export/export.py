@@ -6,10 +6,10 @@
 
 For decoders with RoPE, RMSNorm and a gated feed-forward, under the tensor names of LLaMA
 (layers.0.self_attn.q_proj), Gemma 3 (the same, with q_norm) or transformer.wte and h.0.attn.c_q.
-First an F16 file is written; it stays only if llama.cpp computes the checkpoint's logits on random
-prompts and splits text as the tokenizer does. Then llama.cpp quantizes it. Last a table shows what
-each level costs: how far its logits are off, chrF and speed on translations by the daemon's own
-engine. Needs the train extra (make train).
+First an F16 file is written; it is kept only if llama.cpp computes the checkpoint's logits on
+random prompts and splits text as the tokenizer does. Then llama.cpp quantizes it. Last a table
+shows the cost of each level: the error of its logits, and chrF and speed of translations by the
+daemon's own engine. Needs the train extra (make train).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from training.gguf_export.vocabulary import Vocabulary
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is to be made: files `name-LEVEL.gguf` in `folder`, measured on `sets`."""
+    """The files to make: `name-LEVEL.gguf` in `folder`, measured on `sets`."""
 
     folder: Path
     name: str
@@ -86,7 +86,7 @@ def _level(name: str, path: Path, off: float, plan: Plan) -> Level:
 
         try:
             chrf, tokens_per_s = levels.measure(path, plan.asking, plan.sets, count)
-        except ModelError as error:  # the file is proved; it may be no translator, though
+        except ModelError as error:  # the file is proved, but the model may be no translator
             console.print(f"{name}: not measured. {error.message}", style="yellow", markup=False)
             chrf, tokens_per_s = {}, None
     return Level(name, path.stat().st_size, off, chrf, tokens_per_s)

@@ -1,4 +1,4 @@
-"""What a checkpoint computes, in PyTorch: the yardstick of every GGUF file.
+"""The computation of a checkpoint in PyTorch: the reference for every GGUF file.
 
 RoPE: arXiv:2104.09864. RMSNorm: arXiv:1910.07467. Gated feed-forward: arXiv:2002.05202. Gemma's
 norms, scaled embeddings and local layers: arXiv:2503.19786.
@@ -74,14 +74,14 @@ def _rms(x: Tensor, epsilon: float) -> Tensor:
 
 
 def _angles(shape: Shape, length: int, *, local: bool) -> Tensor:
-    """How far each position (length) turns each pair of units (head_width / 2)."""
+    """Return the rotation angle of each position (length) and pair of units (head_width / 2)."""
     base, scale = (shape.local_rope_base, 1.0) if local else (shape.rope_base, shape.rope_scale)
     steps = torch.arange(0, shape.head_width, 2) / shape.head_width
     return torch.arange(length)[:, None] / scale * base**-steps
 
 
 def _rotate(x: Tensor, angles: Tensor, *, pairs: bool) -> Tensor:
-    """Turn x (batch, heads, length, head_width)."""
+    """Rotate x (batch, heads, length, head_width)."""
     cos, sin = angles.cos(), angles.sin()
     if pairs:
         first, second = x[..., 0::2], x[..., 1::2]

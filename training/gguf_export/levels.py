@@ -1,4 +1,4 @@
-"""The table of levels: size, distance from the checkpoint, quality and speed as translators."""
+"""The table of levels: size, error against the checkpoint, translation quality and speed."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from pipeline.engines.llama_cpp.gemma import Gemma
 from pipeline.evaluation.reference import read_recording
 
 Pair = tuple[str, str]
-"""A sentence and its translation by a person."""
+"""A sentence and its human translation."""
 
 _DEADLINE_S = 600.0
 
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """How a model is asked for a translation: as in the setting translate.final.prompt."""
+    """The way to ask a model for a translation, as in the setting translate.final.prompt."""
 
     prompt: Literal["translategemma", "starter"]
     source: str
@@ -31,14 +31,14 @@ class Asking:
     threads: int
     context: int
     elsewhere: Mapping[str, str] = field(default_factory=dict)
-    """Of sets in another language than `target`: its code."""
+    """Language code by set, for sets in a language other than `target`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """A row of the table. `difference` is that of the logits, as a share of their spread.
+    """A row of the table. `difference` is the logits' error as a share of their spread.
 
-    `chrf` by set is empty, and the speed None, for a model that could not be asked.
+    For a model that could not translate, `chrf` by set is empty and the speed is None.
     """
 
     name: str
@@ -49,7 +49,7 @@ class Level:
 
 
 def sermon(source: str, target: str) -> list[Pair]:
-    """Return the sentences of the demo sermon with their reference."""
+    """Return the sentences of the demo sermon with their references."""
     recording = read_recording(bundled("demo", "sermon.json"), source, target)
     return [(each.source, each.target) for each in recording.once]
 
@@ -85,7 +85,7 @@ def measure(
 ) -> tuple[dict[str, float], float | None]:
     """Translate all sets with the daemon's own engine, greedy, one sentence at a time.
 
-    Returns chrF by set and the tokens per second over all, None where none was made. Raises
+    Returns chrF by set and the tokens per second over all, None if there were no tokens. Raises
     ModelError for a model whose context is too short for any translation.
     """
     engine = Gemma(
@@ -106,7 +106,7 @@ def measure(
             began_s = time.perf_counter()
             try:
                 made = engine.translate(source)
-            except EngineError:  # costs this sentence, as in a service
+            except EngineError:  # only this sentence is lost, as in a service
                 answers.append("")
             else:
                 answers.append(made.text)

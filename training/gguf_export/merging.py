@@ -23,14 +23,14 @@ from training.gguf_export.progress import console, growing, unfinished
 ARCHITECTURES = ("Gemma3ForCausalLM", "Gemma3ForConditionalGeneration")
 _TOKENIZER = ("tokenizer.model", "tokenizer.json", "tokenizer_config.json", "added_tokens.json",
               "special_tokens_map.json", "generation_config.json")  # fmt: skip
-# The text part has these names before its own in a model that sees pictures, and none in another.
+# Prefixes of the text part's names in a model that also reads pictures; others have no prefix.
 _TEXT_PART = re.compile(r"(?:model\.language_model|language_model\.model)\.")
 _PICTURES = re.compile(r"vision_tower|multi_modal_projector")
 _ADAPTED = re.compile(r"^base_model\.model\.(.+?)\.lora_\w+(?:\.weight)?$")
 
 
 def check_base(base: Path) -> None:
-    """Raise ModelError where a folder is not a whole Gemma 3 with a SentencePiece tokenizer."""
+    """Raise ModelError unless a folder has a whole Gemma 3 with a SentencePiece tokenizer."""
     if not base.is_dir():
         raise ModelError(
             "base-missing",
@@ -58,7 +58,7 @@ def check_base(base: Path) -> None:
 
 
 def text_bytes(base: Path) -> int:
-    """Return how large the text part of a model is in FP16. Raises ModelError."""
+    """Return the size of a model's text part in FP16, in bytes. Raises ModelError."""
     total = 0
     for shard in _shards(base):
         try:
@@ -74,10 +74,10 @@ def text_bytes(base: Path) -> int:
 
 
 def merge(base: Path, adapter: Path | None, target: Path) -> None:
-    """Write the text part of `base`, with `adapter` merged in if there is one, as `target`.
+    """Write the text part of `base`, merged with `adapter` if there is one, to `target`.
 
-    A folder as transformers writes it, in FP16, with the tokenizer's files; it appears only when
-    it is whole. Raises ModelError.
+    The folder has transformers' format, in FP16, with the tokenizer's files. It appears only when
+    it is complete. Raises ModelError.
     """
     expected = text_bytes(base)
     names = _json(base / "config.json")["architectures"]
@@ -100,7 +100,7 @@ def merge(base: Path, adapter: Path | None, target: Path) -> None:
                 f"{name} holds values that FP16 cannot.",
                 "Was the training of the adapter stable?",
             )
-    transformers.logging.disable_progress_bar()  # ours shows how far the saving is
+    transformers.logging.disable_progress_bar()  # our bar shows the progress
     fresh = unfinished(target)
     shutil.rmtree(fresh, ignore_errors=True)
     growing(
@@ -113,7 +113,7 @@ def merge(base: Path, adapter: Path | None, target: Path) -> None:
 
 
 def _text_part(model: Any) -> Any:
-    """Return a model as one that reads text alone; its weights are not copied."""
+    """Return a text-only model that shares the weights of `model`."""
     if not hasattr(model.model, "language_model"):
         return model
     with torch.device("meta"):
@@ -129,7 +129,7 @@ def _merged(model: Any, adapter: Path) -> Any:
         stored = _for_text_part(adapter, Path(folder))
         try:
             with warnings.catch_warnings():
-                # Of its own use of what is deprecated, and of misfits, which are found out below.
+                # peft warns of its own deprecated calls and of misfits, which are checked below.
                 warnings.simplefilter("ignore")
                 adapted = PeftModel.from_pretrained(model, folder)
         except (ValueError, RuntimeError, TypeError, KeyError) as error:
@@ -138,7 +138,7 @@ def _merged(model: Any, adapter: Path) -> Any:
                 f"{adapter} does not fit the base: {error}.",
                 "Give the base that it was trained on.",
             ) from error
-    # peft leaves an adapter that it finds no place for at nothing, without an error.
+    # peft leaves an adapter at zero, without an error, if it finds no module for it.
     placed = get_peft_model_state_dict(adapted)
     lost = [name for name, tensor in stored.items() if not _same(placed.get(name), tensor)]
     if lost:
@@ -180,7 +180,7 @@ def _for_text_part(adapter: Path, folder: Path) -> Mapping[str, torch.Tensor]:
             f"{file} holds no LoRA tensors of a text model.",
             "Give the folder of a LoRA adapter.",
         )
-    # The rule that chose the modules may speak of names that the text part has no longer.
+    # The rule that chose the modules may use names that the text part no longer has.
     config |= {"target_modules": sorted(modules), "exclude_modules": None}
     config |= {"layers_to_transform": None, "layers_pattern": None, "inference_mode": True}
     for pattern in ("rank_pattern", "alpha_pattern"):

@@ -1,4 +1,4 @@
-"""What checkpoints call their tensors, and what llama.cpp calls the same ones. Needs no torch."""
+"""Tensor names of checkpoints, and llama.cpp's names for the same tensors. Needs no torch."""
 
 from __future__ import annotations
 
@@ -14,10 +14,9 @@ Architecture = Literal["llama", "gemma3"]
 
 @dataclass(frozen=True, slots=True)
 class Naming:
-    """A way of naming. `names` maps llama.cpp's name, without `.weight`, to the checkpoint's.
+    """A naming scheme. `names` maps llama.cpp's name, without `.weight`, to the checkpoint's.
 
-    `{}` stands for the number of the layer. A stored norm weight is `norm_offset` below the
-    factor that it stands for.
+    `{}` is the number of the layer. A stored norm weight plus `norm_offset` is the norm's factor.
     """
 
     title: str
@@ -77,20 +76,20 @@ GPT = Naming(
 )
 # Wrappers put these before every name: torch.compile, data parallel, the head, the vision model.
 _PREFIX = re.compile(r"^(?:_orig_mod\.|module\.|model\.|language_model\.|transformer\.)+")
-# Tables that are computed anew, and the part of Gemma 3 that sees pictures.
+# Tables that are recomputed, and the vision part of Gemma 3.
 _UNUSED = re.compile(
     r"rotary|inv_freq|(?:cos|sin)_cached|\.attn\.(?:bias|mask)$|^(?:vision_tower|multi_modal_pro)"
 )
 
 
 def plain(name: str) -> str | None:
-    """Return a tensor's name without wrappers and `.weight`; None for one that is not needed."""
+    """Return a tensor's name without wrappers and `.weight`; None if it is not needed."""
     name = _PREFIX.sub("", name)
     return None if _UNUSED.search(name) else name.removesuffix(".weight")
 
 
 def recognize(names: Iterable[str]) -> Naming:
-    """Return the naming of plain `names`. Raises ModelError for one that is none of ours."""
+    """Return the naming of plain `names`. Raises ModelError for an unknown naming."""
     found = set(names)
     if any("lora_" in name for name in found):
         raise ModelError(
@@ -109,7 +108,7 @@ def recognize(names: Iterable[str]) -> Naming:
 
 
 def layers_of(naming: Naming, names: Iterable[str]) -> int:
-    """Return how many layers are numbered in plain `names`, counted from 0."""
+    """Return how many layers plain `names` have; layers are numbered from 0."""
     before = naming.names["blk.{}.attn_q"].partition("{}")[0]
     number = re.compile(re.escape(before) + r"(\d+)\.")
     return 1 + max(int(match[1]) for name in names if (match := number.match(name)))

@@ -1,4 +1,4 @@
-"""How programs of minutes show themselves: bars on a terminal, results, and how they end."""
+"""Progress bars, results and exit codes of programs that run for minutes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ console = Console(stderr=True, soft_wrap=True, highlight=False)
 
 @contextmanager
 def bar(what: str) -> Iterator[Callable[[int, int], None]]:
-    """Show a bar, and hand out the function that moves it: (done, of)."""
+    """Show a bar, and yield the function that moves it: (done, of)."""
     columns = TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn()
     with Progress(*columns, console=console, disable=not console.is_terminal) as bars:
         task = bars.add_task(what, total=None)
@@ -31,7 +31,7 @@ def bar(what: str) -> Iterator[Callable[[int, int], None]]:
 
 
 def growing(what: str, path: Path, expected_bytes: int, work: Callable[[], T]) -> T:
-    """Do `work` in a thread, and show how much of a file or folder it has written at `path`."""
+    """Run `work` in a thread, and show how much of the file or folder `path` it has written."""
     with bar(what) as on_bytes, ThreadPoolExecutor(1) as worker:
         ends = worker.submit(work)
         while not wait([ends], timeout=0.2).done:
@@ -40,7 +40,7 @@ def growing(what: str, path: Path, expected_bytes: int, work: Callable[[], T]) -
 
 
 def exit_code_of(work: Callable[[], None]) -> int:
-    """Do a program's work and return its exit code; an error is told in a line, without a trace."""
+    """Run a program's work and return its exit code; print an error in a line, without a trace."""
     try:
         work()
     except StarkError as error:
@@ -50,12 +50,12 @@ def exit_code_of(work: Callable[[], None]) -> int:
 
 
 def unfinished(path: Path) -> Path:
-    """Return the name that a file or folder has until it is whole."""
+    """Return the name that a file or folder has until it is complete."""
     return path.with_name(f"{path.name}.part")
 
 
 def only_warnings() -> None:
-    """Keep llama.cpp's chatter out of what these programs print."""
+    """Keep llama.cpp's log lines out of these programs' output."""
     structlog.configure(
         wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING),
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
@@ -65,5 +65,5 @@ def only_warnings() -> None:
 def _size(path: Path) -> int:
     try:
         return sum(f.stat().st_size for f in [path, *path.glob("*")] if f.is_file())
-    except FileNotFoundError:  # renamed in this moment
+    except FileNotFoundError:  # it was just renamed
         return 0

@@ -1,4 +1,4 @@
-"""A GGUF file against its checkpoint: the same tokens, the same logits."""
+"""Compare a GGUF file with its checkpoint: the same tokens, the same logits."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from training.gguf_export.forward import logits
 from training.gguf_export.vocabulary import Vocabulary
 
 TOLERANCE = 0.01
-"""How far the logits of an F16 file may be from the checkpoint's: at half of the positions, the
-root mean square of the differences, as a share of the spread of all logits. llama.cpp rounds what
-it multiplies to F16 (half a thousandth). That may tip a model over at a position or two, hence the
-median; a wrong order of rows, a norm or a base changes more than a tenth everywhere. What no
-comparison can show is a size that was told wrongly, since both sides believe it."""
+"""Largest difference between the logits of an F16 file and of its checkpoint: the median over
+positions of the root mean square of the differences, as a share of the spread of all logits.
+llama.cpp rounds factors to F16 (half a thousandth). This may change the result at a position or
+two, hence the median. A wrong order of rows, norm or base changes more than a tenth everywhere. A
+comparison cannot show a size that was given wrongly, since both sides use it."""
 
 PROMPTS = 4
 PROMPT_TOKENS = 48
@@ -46,7 +46,7 @@ class Prompts:
 
 
 class ExactLlama(Llama):
-    """llama.cpp with nothing rounded that need not be: a float32 cache, plain attention."""
+    """llama.cpp without avoidable rounding: a float32 cache, plain attention."""
 
     def __init__(self, path: Path, threads: int, context: int) -> None:
         try:
@@ -64,7 +64,7 @@ class ExactLlama(Llama):
             ) from error
 
     def logits(self, ids: list[int]) -> NDArray[np.float32]:
-        """Return the logits (len(ids), vocabulary) behind each of `ids`, begun anew."""
+        """Return the logits (len(ids), vocabulary) after each of `ids`, with an empty context."""
         self.reset()
         self.feed(ids, every=True)
         pointer = self._c.llama_get_logits(self._context)
@@ -79,7 +79,7 @@ class ExactLlama(Llama):
 def prompts(
     checkpoint: Checkpoint, vocabulary: Vocabulary, on_prompt: Callable[[int, int], None]
 ) -> Prompts:
-    """Draw random prompts, always the same ones, and compute what the checkpoint makes of them."""
+    """Draw random prompts, always the same ones, and compute the checkpoint's logits for them."""
     spoken = [*vocabulary.of_type(TokenType.NORMAL), *vocabulary.of_type(TokenType.BYTE)]
     length = min(PROMPT_TOKENS, checkpoint.shape.context)
     ids = np.random.default_rng(5).choice(spoken, (PROMPTS, length))
@@ -91,7 +91,7 @@ def prompts(
 
 
 def difference(path: Path, wanted: Prompts, threads: int) -> float:
-    """Return how far the logits of a GGUF file are from `wanted`, measured as for TOLERANCE."""
+    """Return the difference between a GGUF file's logits and `wanted`, as in TOLERANCE."""
     runtime = ExactLlama(path, threads, context=wanted.ids.shape[1])
     made = np.stack([runtime.logits([int(token) for token in row]) for row in wanted.ids])
     by_position = np.sqrt(np.square(made - wanted.logits).mean(-1))
@@ -113,9 +113,9 @@ def check_logits(path: Path, wanted: Prompts, threads: int) -> float:
 
 
 def check_tokens(path: Path, vocabulary: Vocabulary, threads: int) -> int:
-    """Compare the tokens of random and of written texts; return how many texts there were.
+    """Compare the tokens of random and of written texts; return the number of texts.
 
-    Also that no text becomes a control token unless it may. Raises ModelError.
+    Also check that no text becomes a control token unless it may. Raises ModelError.
     """
     runtime, processor = ExactLlama(path, threads, context=64), vocabulary.processor
     texts = [
@@ -142,7 +142,7 @@ def check_tokens(path: Path, vocabulary: Vocabulary, threads: int) -> int:
 
 
 def _texts(vocabulary: Vocabulary) -> list[str]:
-    """Return the texts that a tokenizer might be given; some it may not keep as they are."""
+    """Return texts that a tokenizer may get; it may not keep some of them unchanged."""
     draw = random.Random(5)
     spoken = vocabulary.of_type(TokenType.NORMAL)
     decode = vocabulary.processor.decode

@@ -1,4 +1,4 @@
-"""Smaller levels of a GGUF file, by llama.cpp's own quantizer. Needs no torch."""
+"""Quantize a GGUF file to smaller levels with llama.cpp's own quantizer. Needs no torch."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ _KINDS = {
     "Q5_0": (gguf.LlamaFileType.MOSTLY_Q5_0, 5.5),
     "Q4_0": (gguf.LlamaFileType.MOSTLY_Q4_0, 4.6),
 }
-# What the level says of all matrices, embeddings too. llama.cpp alone keeps those larger where they
-# are the output as well: a third of a small model's file with a large vocabulary.
+# The level applies to all matrices, also the embeddings. By default llama.cpp keeps embeddings that
+# are also the output larger: a third of the file of a small model with a large vocabulary.
 _EVEN = {
     "Q5_0": gguf.GGMLQuantizationType.Q5_0,
     "Q4_0": gguf.GGMLQuantizationType.Q4_0,
 }
 LEVELS = tuple(_KINDS)
-"""From the largest to the smallest, of a model whose embeddings weigh much."""
+"""Levels from the largest to the smallest file, for a model with large embeddings."""
 
 _K_ROW = 256
-"""Rows of the types with K in their name are cut into blocks of so many values."""
+"""The number of values in a block of a row, for the types with K in their name."""
 
 
 def chosen(text: str) -> list[str]:
@@ -49,12 +49,12 @@ def chosen(text: str) -> list[str]:
 
 
 def expected_bytes(f16_bytes: int, level: str) -> int:
-    """Return about how large a level of a model of `f16_bytes` becomes."""
+    """Return the approximate size of a level of a model of `f16_bytes`."""
     return f16_bytes if level == F16 else int(f16_bytes * _KINDS[level][1] / 16)
 
 
 def require_space(folder: Path, needed_bytes: int) -> None:
-    """Raise ModelError where the disk of `folder`, which exists, has less left than needed."""
+    """Raise ModelError if the disk of `folder`, which exists, has less free space than needed."""
     free_bytes = shutil.disk_usage(folder).free
     if free_bytes < needed_bytes:
         raise ModelError(
@@ -65,7 +65,7 @@ def require_space(folder: Path, needed_bytes: int) -> None:
 
 
 def quantize(source: Path, target: Path, level: str, threads: int) -> None:
-    """Write `source`, an F16 file, as `target`, which appears only when it is whole.
+    """Quantize `source`, an F16 file, to `target`, which appears only when it is complete.
 
     Raises ModelError.
     """
@@ -102,9 +102,9 @@ def quantize(source: Path, target: Path, level: str, threads: int) -> None:
 
 
 def quantize_and_say(source: Path, target: Path, level: str, threads: int) -> None:
-    """Quantize, and tell the person in front what llama.cpp made of it."""
+    """Quantize, and print the types that llama.cpp chose."""
     quantize(source, target, level, threads)
-    made = gguf.GGUFReader(target)  # once: it takes long over a large vocabulary
+    made = gguf.GGUFReader(target)  # once: a large vocabulary takes long
     for line in kept_larger(made):
         console.print(f"note: {line}", style="yellow", markup=False)
     size = f"{target.stat().st_size / 1e6:.1f} MB"
@@ -112,9 +112,9 @@ def quantize_and_say(source: Path, target: Path, level: str, threads: int) -> No
 
 
 def kept_larger(reader: gguf.GGUFReader) -> list[str]:
-    """Say of which tensors the rows do not fit the blocks of a K level, and what they are instead.
+    """Return lines on the tensors whose rows do not fit the blocks of a K level, and their types.
 
-    Empty for a file of another level.
+    The result is empty for a file of another level.
     """
     named = reader.fields["general.file_type"].contents()
     level = next((name for name, (number, _) in _KINDS.items() if number == named), F16)
@@ -133,7 +133,7 @@ def kept_larger(reader: gguf.GGUFReader) -> list[str]:
 
 
 def types(reader: gguf.GGUFReader) -> str:
-    """Return how many tensors of which type a file holds: `36 Q4_K, 6 Q6_K`, norms left out."""
+    """Return the tensor counts of a file by type, without norms: `36 Q4_K, 6 Q6_K`."""
     found = Counter(t.tensor_type.name for t in reader.tensors if len(t.shape) > 1)
     return ", ".join(f"{count} {name}" for name, count in found.most_common())
 

@@ -1,4 +1,4 @@
-"""The sizes of a decoder, out of flags, its config.json and the shapes of its tensors."""
+"""The sizes of a decoder, from flags, its config.json and the shapes of its tensors."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from pipeline.core.errors import ModelError
 from training.gguf_export.naming import Architecture
 
-# Our name -> where a config.json has it: Hugging Face's key first.
+# Our name -> its keys in a config.json: Hugging Face's key first.
 _LAYERS = ("num_hidden_layers", "n_layer", "n_layers")
 _KEYS = {
     "heads": ("num_attention_heads", "n_head", "n_heads"),
@@ -39,9 +39,9 @@ _GEMMA_27B_LAYERS = 62
 class Shape:
     """Sizes in pieces (`vocabulary`), tokens (`context`, `window`), units or layers.
 
-    `local` tells for each layer whether it looks back no further than `window` tokens, with
-    `local_rope_base`; positions are divided by `rope_scale` in the others. With `rope_pairs` two
-    neighbouring units of a head turn together, as in Meta's own code, else unit i and i + half.
+    `local` says for each layer whether it attends to the last `window` tokens only, with
+    `local_rope_base`; in the other layers positions are divided by `rope_scale`. With `rope_pairs`
+    RoPE rotates neighbouring units of a head together, as in Meta's code, else unit i and i + half.
     """
 
     architecture: Architecture
@@ -62,18 +62,18 @@ class Shape:
 
     @property
     def layers(self) -> int:
-        """How many layers there are."""
+        """Number of layers."""
         return len(self.local)
 
     @property
     def attention_scale(self) -> float:
-        """What a score is multiplied by; llama.cpp knows Gemma 3 27B by its number of layers."""
+        """Factor of a score; llama.cpp recognizes Gemma 3 27B by its number of layers."""
         large = self.architecture == "gemma3" and self.layers == _GEMMA_27B_LAYERS
         width = self.width // self.heads if large else self.head_width
         return float(width**-0.5)
 
     def tensors(self) -> dict[str, tuple[int, ...]]:
-        """Return the shape of every tensor by llama.cpp's name, an untied `output` left out."""
+        """Return the shape of every tensor by llama.cpp's name, without an untied `output`."""
         queries, keys = self.heads * self.head_width, self.kv_heads * self.head_width
         found: dict[str, tuple[int, ...]] = {
             "token_embd": (self.vocabulary, self.width),
@@ -99,7 +99,7 @@ class Shape:
 
 
 def layers_of(config: Mapping[str, Any]) -> int:
-    """Return how many layers a config.json names, 0 for none."""
+    """Return the number of layers in a config.json, 0 if it has none."""
     config = config.get("text_config", config)
     return int(next((config[key] for key in _LAYERS if config.get(key)), 0))
 
@@ -111,10 +111,10 @@ def work_out(
     config: Mapping[str, Any],
     flags: Mapping[str, Any],
 ) -> tuple[Shape, list[str]]:
-    """Return the shape, and a line for each value that nothing told and was assumed.
+    """Return the shape, and a line for each value that no input gave and that was assumed.
 
-    `sizes` are the tensors' shapes by llama.cpp's name; `flags` goes before `config`. Raises
-    ModelError for a model that llama.cpp would compute differently, or without enough to go by.
+    `sizes` are the tensors' shapes by llama.cpp's name; `flags` override `config`. Raises
+    ModelError if llama.cpp would compute the model differently, or if too little is known.
     """
     config = config.get("text_config", config)
     _refuse(architecture, config)
@@ -133,7 +133,7 @@ def work_out(
             assumed.append(f"{name} {value:g}")
     local = _local(config, layers) if architecture == "gemma3" else (False,) * layers
     if not any(local):
-        # Some LLaMA-like models look back no further than a window: up to there all is the same.
+        # Some LLaMA-like models attend to a window only: up to its length all is the same.
         values["context"] = min(values["context"], values["window"] or values["context"])
         values["window"] = 0
     chosen = {name: value for name, value in values.items() if value is not None}
@@ -176,7 +176,7 @@ def _heads(values: dict[str, Any], sizes: Mapping[str, tuple[int, ...]], width: 
 
 
 def _rope(config: Mapping[str, Any], values: dict[str, Any]) -> float:
-    """Take the rotary settings of newer config files apart; return the scale."""
+    """Parse the rotary settings of newer config files; return the scale."""
     rope = config.get("rope_parameters") or config.get("rope_scaling") or {}
     if "full_attention" in rope:
         local = rope.get("sliding_attention", {})

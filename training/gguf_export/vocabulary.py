@@ -13,17 +13,17 @@ from sentencepiece import SentencePieceProcessor, sentencepiece_model_pb2
 from pipeline.core.errors import ModelError
 
 TURN_ENDS = ("<end_of_turn>", "<|im_end|>", "<|eot_id|>", "<|end|>")
-# Never text that somebody could speak, even where the tokenizer calls them user-defined.
+# These never count as spoken text, even if the tokenizer calls them user-defined.
 _TURNS = {"<start_of_turn>", "<|im_start|>", *TURN_ENDS}
 _SPACE = "\u2581"
 
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """What llama.cpp needs of a tokenizer; `texts`, `scores` and `types` go by token id.
+    """The tokenizer data that llama.cpp needs; token ids index `texts`, `scores` and `types`.
 
-    The ids of special tokens are -1 where the tokenizer has none. `warnings` name what
-    SentencePiece does to a text and llama.cpp does not.
+    The id of a special token is -1 if the tokenizer has none. `warnings` name the changes that
+    SentencePiece makes to a text and llama.cpp does not.
     """
 
     processor: SentencePieceProcessor
@@ -39,7 +39,7 @@ class Vocabulary:
         return [index for index, each in enumerate(self.types) if each == kind]
 
     def add_to(self, writer: GGUFWriter) -> None:
-        """Write all of it as llama.cpp's `llama` tokenizer."""
+        """Write the vocabulary as llama.cpp's `llama` tokenizer."""
         writer.add_tokenizer_model("llama")
         writer.add_tokenizer_pre("default")
         writer.add_token_list(self.texts)
@@ -64,8 +64,8 @@ def read(
 ) -> Vocabulary:
     """Read a SentencePiece model for a checkpoint of `size` embeddings.
 
-    `written_out` gives control tokens another text than their piece; `end_of_turn` names the
-    piece that ends an answer, else the first of TURN_ENDS that is there. Raises ModelError.
+    `written_out` gives control tokens a text other than their piece. `end_of_turn` names the piece
+    that ends an answer; the default is the first existing one of TURN_ENDS. Raises ModelError.
     """
     spm = processor(path)
     model = sentencepiece_model_pb2.ModelProto.FromString(spm.serialized_model_proto())

@@ -24,9 +24,9 @@ def write(
     name: str,
     on_tensor: Callable[[int, int], None],
 ) -> None:
-    """Matrices as F16, norms as float32, the vocabulary inside; `path` is written over.
+    """Write matrices as F16, norms as float32, and the vocabulary; overwrite `path`.
 
-    `on_tensor` hears of every tensor written, out of how many. Raises ModelError.
+    `on_tensor` gets the number of tensors written and their total. Raises ModelError.
     """
     writer = gguf.GGUFWriter(path, checkpoint.shape.architecture)
     writer.add_name(name)
@@ -57,7 +57,7 @@ def write(
 def paired(matrix: torch.Tensor, head_width: int) -> torch.Tensor:
     """Reorder the rows (heads * head_width, width) of queries or keys for llama.cpp's `llama`.
 
-    It turns neighbouring units together: unit i and i + half of a head become 2i and 2i + 1.
+    There RoPE rotates neighbouring units: unit i and i + half of a head become 2i and 2i + 1.
     """
     split = matrix.view(-1, 2, head_width // 2, matrix.shape[1])
     return split.transpose(1, 2).reshape(matrix.shape)

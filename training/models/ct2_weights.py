@@ -17,9 +17,9 @@ Array = NDArray[np.generic]
 
 
 def read_raw(path: Path) -> tuple[dict[str, Array], dict[str, str]]:
-    """Every variable of a `model.bin` as stored (int8 matrices stay int8), and the aliases.
+    """Return every variable of a `model.bin` as stored (int8 stays int8), and the aliases.
 
-    Raises ValueError with the file's name when it is of another version or holds bfloat16."""
+    Raises ValueError with the file's name when it has another version or contains bfloat16."""
     with path.open("rb") as file:
         (version,) = _unpack(file, "I")
         if version != BINARY_VERSION:
@@ -46,10 +46,10 @@ def read_raw(path: Path) -> tuple[dict[str, Array], dict[str, str]]:
 
 
 def read_weights(path: Path) -> dict[str, NDArray[np.float32]]:
-    """Every weight of a `model.bin` as float32, int8 and int16 divided by their scales.
+    """Return every weight of a `model.bin` as float32; int8 and int16 are divided by their scales.
 
-    Scalars that describe the model (`num_heads` and the like) are kept; an alias (tied
-    weights) names the same array as the variable it stands for."""
+    Scalars that describe the model (such as `num_heads`) are kept; an alias (tied weights) names
+    the same array as its variable."""
     variables, aliases = read_raw(path)
     weights: dict[str, NDArray[np.float32]] = {}
     for name, array in variables.items():

@@ -1,7 +1,7 @@
-"""Many texts translated at once by a `gemma_model.Gemma`, faster than any runtime does one by one.
+"""Translate many texts at once by a `gemma_model.Gemma`, faster than any runtime does one by one.
 
-Texts of equally many tokens are decoded together, so that nothing is padded and no mask is needed
-but that of the prompt. Greedy, with keys and values kept.
+Texts with the same number of tokens are decoded together, so that nothing is padded and only the
+prompt needs a mask. Decoding is greedy and keeps the keys and values.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def greedy(
 ) -> list[list[int]]:
     """Return the answer to each prompt; all prompts have one length.
 
-    An answer is without its end, and has `most` tokens where it has not ended."""
+    An answer has no end token; an answer that has not ended has `most` tokens."""
     answers: list[list[int]] = [[] for _ in prompts]
     open_ones = list(range(len(prompts)))
     ids = torch.tensor([list(prompt) for prompt in prompts])
@@ -87,7 +87,7 @@ def _attend(
     v = v.transpose(1, 2)
     if before is not None:
         k, v = torch.cat([before[0], k], 2), torch.cat([before[1], v], 2)
-    # Query heads that share a key head are put below each other: no key is copied.
+    # Query heads that share a key head are stacked, so that no key is copied.
     share = shape.heads // shape.kv_heads
     q = q.reshape(batch, shape.kv_heads, share * length, shape.head_width)
     scores = (q @ k.transpose(2, 3)).float() * shape.head_width**-0.5

@@ -37,7 +37,7 @@ _PARTS = {
 }
 _CONTROL = ("<pad>", "<eos>", "<bos>", "<unk>", pieces.END_OF_TURN)
 _TURN = "<start_of_turn>"
-# As a cut vocabulary begins, and as `export_gemma` writes that out.
+# The first pieces of a cut vocabulary, and the texts that `export_gemma` writes for them.
 _CONTROL_PIECES = (
     "<pad>",
     "</s>",
@@ -48,7 +48,7 @@ _CONTROL_PIECES = (
     "<prompt_end>",
 )
 _WRITTEN_OUT = (*_CONTROL_PIECES[:5], pieces.PROMPT_START, pieces.PROMPT_END)
-# What people type in these languages, whether or not the corpora have it.
+# Characters that these languages use, whether or not the corpora contain them.
 CHARACTERS = (
     "".join(map(chr, range(33, 127)))
     + "áéíóúüñÁÉÍÓÚÜÑ¿¡ªº«»\u2018\u2019\u201c\u201d\u2013\u2014…€àèìòùâêîôûçãõäöëïœæ"
@@ -60,7 +60,7 @@ CHARACTERS = (
 class Pretrained:
     """A Gemma 3: `weights` under the names of `gemma_model.Gemma`, float32.
 
-    `tokens`, `scores` and `types` (gguf.TokenType) go by token id.
+    `tokens`, `scores` and `types` (gguf.TokenType) are indexed by token id.
     """
 
     shape: GemmaShape
@@ -71,7 +71,7 @@ class Pretrained:
 
     @property
     def mergeable(self) -> dict[str, float]:
-        """The scores of the pieces that words are made of."""
+        """The scores of the pieces that form words."""
         normal = zip(self.tokens, self.scores, self.types, strict=True)
         return {token: score for token, score, kind in normal if kind == TokenType.NORMAL}
 
@@ -132,11 +132,11 @@ def _ours(reader: GGUFReader) -> Any:
 
 
 def cut(whole: Pretrained, kept: Collection[str]) -> tuple[Pretrained, bytes]:
-    """Return the model with the pieces `kept` alone, and their SentencePiece model.
+    """Return the model with only the pieces `kept`, and their SentencePiece model.
 
-    Control pieces come first, as `pieces` numbers them, then all bytes, so that every text can
-    be written; then the pieces by falling score. The stretches of the prompt, one token each,
-    begin with the embedding of `<start_of_turn>`. Raises ModelError.
+    Control pieces come first, in the order of `pieces`; then all bytes, so that every text can be
+    written; then the pieces by falling score. Each fixed stretch of the prompt is one token whose
+    embedding starts as that of `<start_of_turn>`. Raises ModelError.
     """
     ids = {token: index for index, token in enumerate(whole.tokens)}
     scores = whole.mergeable
@@ -165,7 +165,7 @@ def cut(whole: Pretrained, kept: Collection[str]) -> tuple[Pretrained, bytes]:
 
 
 def level_of(path: Path) -> str:
-    """Return on the steps of which level the matrices of a GGUF file are, "" if of none."""
+    """Return the quantization level of the matrices of a GGUF file, "" if there is none."""
     found = {each.tensor_type.name for each in GGUFReader(path).tensors}
     return next((level for level in steps.LOWEST if level in found), "")
 
@@ -173,7 +173,7 @@ def level_of(path: Path) -> str:
 def exported(path: Path) -> tuple[Pretrained, bytes]:
     """Read a GGUF file that `export_gemma` made: the model and its SentencePiece model.
 
-    What the file's level has rounded stays rounded; a training goes on from there.
+    Weights stay as the file's level rounded them; a training continues from there.
     Raises ModelError.
     """
     model = read(path)
@@ -187,7 +187,7 @@ def exported(path: Path) -> tuple[Pretrained, bytes]:
 
 
 def _tokenizer(spelled: Sequence[str], scores: Mapping[str, float]) -> bytes:
-    """Return the SentencePiece model of the control pieces and `spelled`, bytes among them."""
+    """Return the SentencePiece model of the control pieces and `spelled`, which has the bytes."""
     kinds = sentencepiece_model_pb2.ModelProto.SentencePiece
     model = sentencepiece_model_pb2.ModelProto()
     for piece in _CONTROL_PIECES:
@@ -202,7 +202,7 @@ def _tokenizer(spelled: Sequence[str], scores: Mapping[str, float]) -> bytes:
 
 
 def _describe(model: Any, size: int) -> None:
-    """Say how text is split: no space before it, none dropped, no other spelling, bytes."""
+    """Set how text is split: no space added or dropped, no normalization, byte fallback."""
     trainer, normalizer = model.trainer_spec, model.normalizer_spec
     trainer.model_type, trainer.vocab_size, trainer.byte_fallback = trainer.BPE, size, True
     trainer.pad_id, trainer.eos_id, trainer.bos_id = pieces.PAD, pieces.EOS, pieces.BOS

@@ -3,7 +3,7 @@
 Method: Gemma 3 technical report, arXiv:2503.19786. Norms before and after attention and
 feed-forward, norms on queries and keys, rotary positions, GeGLU, tied and scaled embeddings, five
 local layers (rotary base 10,000) for each global one (base 1,000,000). Training sequences are much
-shorter than the sliding window, so that local attention is plain causal attention here.
+shorter than the sliding window, so local attention is plain causal attention here.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ class GemmaShape:
     norm_epsilon: float = 1e-6
 
     def as_dict(self) -> dict[str, Any]:
-        """For shape.json beside the checkpoint."""
+        """Return the content of shape.json beside the checkpoint."""
         return asdict(self)
 
 
 class Norm(nn.Module):
-    """RMS norm whose stored weight is the difference from one, as in Gemma."""
+    """An RMS norm whose stored weight is the difference from one, as in Gemma."""
 
     def __init__(self, width: int, epsilon: float) -> None:
         super().__init__()
@@ -93,8 +93,8 @@ class Block(nn.Module):
         share = self.shape.heads // self.shape.kv_heads
         if share > 1:
             k, v = k.repeat_interleave(share, 2), v.repeat_interleave(share, 2)
-        # Written out: for such short sequences PyTorch's fused attention for the CPU spends
-        # several times as long in its backward pass as these two products do.
+        # Not fused: for such short sequences, the backward pass of PyTorch's fused CPU attention
+        # takes several times as long as that of these two products.
         q, k, v = q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2)
         scores = (q @ k.transpose(2, 3)).float() * self.shape.head_width**-0.5
         share_of = scores.masked_fill(hidden_from, -1e9).softmax(-1).to(v.dtype)
@@ -110,15 +110,15 @@ class Gemma(nn.Module):
         self.embeddings = nn.Embedding(shape.vocabulary, shape.width)
         self.blocks = nn.ModuleList(Block(shape) for _ in range(shape.layers))
         self.final_norm = Norm(shape.width, shape.norm_epsilon)
-        # Embeddings are multiplied by sqrt(width) on the way in and used as they are on the
-        # way out: this size gives inputs of unit size and logits of unit size.
+        # The input embeddings are multiplied by sqrt(width), the output ones are not: this
+        # deviation gives inputs and logits of unit size.
         nn.init.normal_(self.embeddings.weight, std=shape.width**-0.5)
         for block in self.blocks:
             for layer in (block.q, block.k, block.v, block.o, block.gate, block.up, block.down):
                 nn.init.normal_(layer.weight, std=layer.in_features**-0.5)
 
     def forward(self, rows: Packed) -> Tensor:
-        """Sequences of one row do not see each other."""
+        """Compute the hidden states. Sequences of one row do not attend to each other."""
         x = self.embeddings(rows.ids) * self.shape.width**0.5
         for block, inputs in zip(self.blocks, attention_inputs(rows, self.shape), strict=True):
             x = block(x, *inputs)
@@ -130,9 +130,9 @@ class Gemma(nn.Module):
 
 
 def attention_inputs(rows: Packed, shape: GemmaShape) -> list[tuple[Tensor, Tensor, Tensor]]:
-    """For each layer: true where a key must not be seen, and the cosines and sines of positions.
+    """Return each layer's mask, true for a hidden key, and the cosines and sines of positions.
 
-    Sequences of one row do not see each other, and no token sees a later one.
+    Sequences of one row do not attend to each other, and no token attends to a later one.
     """
     local, everywhere = (
         rotary_table(rows.position, shape.head_width, base)
@@ -148,7 +148,7 @@ def attention_inputs(rows: Packed, shape: GemmaShape) -> list[tuple[Tensor, Tens
 
 
 def rotary_table(position: Tensor, width: int, base: float) -> tuple[Tensor, Tensor]:
-    """Cosines and sines (batch, length, 1, width) for positions (batch, length)."""
+    """Return cosines and sines (batch, length, 1, width) for positions (batch, length)."""
     steps = torch.arange(0, width, 2, device=position.device, dtype=torch.float32)
     angles = position[..., None].float() * base ** (-steps / width)
     angles = torch.cat([angles, angles], -1)[:, :, None]
@@ -156,6 +156,6 @@ def rotary_table(position: Tensor, width: int, base: float) -> tuple[Tensor, Ten
 
 
 def rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
-    """x (batch, length, heads, width) with each pair of its halves turned by its position."""
+    """Rotate each pair of the halves of x (batch, length, heads, width) by its position."""
     first, second = x.chunk(2, -1)
     return x * cos + torch.cat([-second, first], -1) * sin

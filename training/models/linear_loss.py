@@ -1,8 +1,8 @@
-"""The smoothed loss of a linear output, whose logits are written once and never kept in float32.
+"""The smoothed loss of a linear output; logits are written once and never kept in float32.
 
-A vocabulary of 40,000 makes the loss of a step dearer than the layers before it: PyTorch's own
-reads and writes the logits some ten times, in float32. Here the gradient is computed at once, from
-the softmax in the precision of the products, as in Liger Kernel (Hsu et al., arXiv:2410.10989).
+With a vocabulary of 40,000 the loss costs more than the layers before it: PyTorch's own loss reads
+and writes the logits some ten times, in float32. Here the gradient is computed at the same time,
+from the softmax in the products' precision, as in Liger Kernel (Hsu et al., arXiv:2410.10989).
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from torch.nn.functional import linear
 class _LinearLoss(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, hidden: Tensor, *others: Any) -> Tensor:
-        """The loss, and with it both gradients.
+        """Compute the loss together with both gradients.
 
         With logits z = hidden @ table.T and p = softmax(z), the loss of a position is
         logsumexp(z) - (1 - s) z[target] - s mean(z), and its gradient by z is
-        p - (1 - s) onehot - s / count. Of that only p is a whole matrix; the rest is added to
-        what comes of it.
+        p - (1 - s) onehot - s / count. Only p is a full matrix; the other terms are added to the
+        products with it.
         """
         table, targets, smoothing, dtype = others
         count = len(targets)
@@ -30,7 +30,7 @@ class _LinearLoss(torch.autograd.Function):
         logits = linear(narrow, weights)
         wanted = logits.gather(1, targets[:, None])[:, 0].float()
         share_of = torch.softmax(logits, -1)
-        # From the share of the likeliest token: that of a wanted one may be nothing in bfloat16.
+        # Use the likeliest token's probability: the target's may round to zero in bfloat16.
         top, at = share_of.max(-1)
         log_sum = logits.gather(1, at[:, None])[:, 0].float() - top.float().log()
         mean_row = table.mean(0)
@@ -56,7 +56,7 @@ class _LinearLoss(torch.autograd.Function):
 def linear_loss(
     hidden: Tensor, table: Tensor, targets: Tensor, smoothing: float, dtype: torch.dtype
 ) -> Tensor:
-    """Mean cross entropy of `hidden` (count, width) @ `table` (vocabulary, width), transposed.
+    """Return the mean cross entropy of `hidden` (count, width) @ `table`.T (width, vocabulary).
 
     `targets` (count,) are smoothed; products are computed in `dtype`.
     """

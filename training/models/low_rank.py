@@ -1,9 +1,9 @@
-"""A pretrained Gemma whose matrices are frozen, each beside a product of two thin ones that learn.
+"""A pretrained Gemma with frozen matrices, each beside a trainable product of two thin matrices.
 
-Method: LoRA (Hu et al., arXiv:2106.09685); the frozen products in int8 with a scale for each row
+Method: LoRA (Hu et al., arXiv:2106.09685). The frozen products are int8, with a scale for each row
 of the input and of the matrix (LLM.int8, Dettmers et al., arXiv:2208.07339, without its exception
-for outliers). On a CPU with AVX-512 VNNI an int8 product takes a quarter of a float32 one, and
-no gradient of a frozen matrix is computed.
+for outliers). On a CPU with AVX-512 VNNI an int8 product takes a quarter of a float32 product's
+time. No gradient of a frozen matrix is computed.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from training.data import pieces
 from training.data.packing import Packed
 from training.models.gemma_model import Block, Gemma, GemmaShape, attention_inputs, rotate
 
-# Control tokens mean something new here, so their embeddings learn; all others stay.
+# Control tokens have a new meaning here, so their embeddings are trained; all others are frozen.
 LEARNING_TOKENS = pieces.PROMPT_END_ID + 1
 _NORMS = ("attention_norm", "after_attention", "feed_norm", "after_feed", "q_norm", "k_norm")
 _SMALLEST = 1e-12
-# Private, but the only product of PyTorch that computes in int8; torchao stands on it too.
+# Private, but PyTorch's only int8 matrix product; torchao relies on it too.
 _int_mm = torch._int_mm  # noqa: SLF001
 
 
@@ -58,8 +58,8 @@ class LowRankLinear(nn.Module):
         self.int8 = int8
         frozen = matrix.detach()
         if int8:
-            # Twice: the product sums over columns, its gradient over rows; a scale must be
-            # constant along what is summed.
+            # Two versions: the product sums over columns, its gradient over rows. A scale must be
+            # constant along the summed dimension.
             rows, row_scale = quantize_rows(frozen, 1)
             columns, column_scale = quantize_rows(frozen, 0)
             self.register_buffer("rows", rows.contiguous(), persistent=False)
@@ -83,12 +83,12 @@ class LowRankLinear(nn.Module):
         return learnt
 
     def learnt(self) -> Tensor:
-        """Return what has to be added to the frozen matrix, (out, in)."""
+        """Return the matrix (out, in) to add to the frozen one."""
         return self.up.detach() @ self.down.detach()
 
 
 class LowRankBlock(nn.Module):
-    """A layer of `gemma_model.Block`, queries, keys and values in one matrix, so gate and up."""
+    """A `gemma_model.Block`: one matrix for queries, keys and values, and one for gate and up."""
 
     def __init__(self, block: Block, shape: GemmaShape, rank: int, *, int8: bool) -> None:
         super().__init__()
@@ -119,7 +119,7 @@ class LowRankBlock(nn.Module):
         q, k, v = y.split([heads, groups, groups], 2)
         q = (rotate(self.q_norm(q), cos, sin) * width**-0.5).transpose(1, 2)
         k, v = rotate(self.k_norm(k), cos, sin).transpose(1, 2), v.transpose(1, 2)
-        # Query heads that share a key head are put below each other: no key is copied.
+        # Query heads that share a key head are stacked, so that no key is copied.
         q = q.reshape(batch, groups, -1, width)
         scores = (q @ k.transpose(2, 3)).view(batch, heads, length, length)
         share_of = scores.masked_fill(hidden_from, -1e9).softmax(-1)
@@ -128,7 +128,7 @@ class LowRankBlock(nn.Module):
 
 
 class LowRankGemma(nn.Module):
-    """What `gemma_model.Gemma` computes, with few weights that learn; made from one."""
+    """Computes the same as the `gemma_model.Gemma` it is made from, with few trainable weights."""
 
     def __init__(self, model: Gemma, rank: int, *, int8: bool = True) -> None:
         super().__init__()
@@ -159,7 +159,7 @@ class LowRankGemma(nn.Module):
         return torch.cat([learning, linear(hidden, self.table[LEARNING_TOKENS:])], -1)
 
     def merge_into(self, model: Gemma) -> None:
-        """Add what was learnt to the weights of the model that this one was made from."""
+        """Add the learnt changes to the weights of the model that this one was made from."""
         shape = self.shape
         queries, keys = shape.heads * shape.head_width, shape.kv_heads * shape.head_width
         model.embeddings.weight.data[:LEARNING_TOKENS] = self.control.detach()

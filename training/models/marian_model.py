@@ -1,4 +1,4 @@
-"""The Marian architecture as CTranslate2 stores it, so that weights go in and out by name.
+"""The Marian architecture as CTranslate2 stores it, so that weights load and export by name.
 
 Method: Vaswani et al. 2017 with norms after each sublayer, sinusoidal positions, swish, one tied
 embedding, and a decoder that starts from a zero embedding (Junczys-Dowmunt et al. 2018, Marian).
@@ -20,7 +20,7 @@ from training.models import ct2_weights
 
 @dataclass(frozen=True)
 class MarianShape:
-    """Sizes of the model; `vocabulary` in pieces, the rest in units or layers."""
+    """Sizes of the model: `vocabulary` in pieces, the rest in units or layers."""
 
     vocabulary: int = 8000
     width: int = 256
@@ -186,7 +186,7 @@ def sinusoids(count: int, width: int) -> Tensor:
 
 
 def stored_name(name: str) -> str:
-    """CTranslate2's name of one of the module's parameters."""
+    """Return CTranslate2's name of a parameter of the module."""
     if name == "embeddings.weight":
         return "decoder/embeddings/weight"
     name = name.replace("layer_norm.weight", "layer_norm.gamma")
@@ -194,7 +194,7 @@ def stored_name(name: str) -> str:
 
 
 def from_state(weights: Mapping[str, Tensor], heads: int = MarianShape.heads) -> Marian:
-    """A module with these weights; its sizes are theirs."""
+    """Return a module with these weights and their sizes."""
     vocabulary, width = weights["embeddings.weight"].shape
     encoder_layers, decoder_layers = (
         len({name.split(".")[1] for name in weights if name.startswith(part)})
@@ -207,19 +207,19 @@ def from_state(weights: Mapping[str, Tensor], heads: int = MarianShape.heads) ->
 
 
 _ADDING = {"self_attention": "linear_1", "attention": "linear_2", "ffn": "linear_1"}
-"""Sublayer -> its matrix whose product is added to what came in."""
+"""Sublayer -> its matrix whose product is added to the residual input."""
 
 
 def added_layers(old: int, count: int) -> list[int]:
-    """Return which of `count` layers `with_layers` adds to `old` ones."""
+    """Return the indices, among `count` layers, that `with_layers` adds to `old` layers."""
     return [i for i in range(1, count) if i * old // count == (i - 1) * old // count]
 
 
 def with_layers(model: Marian, part: str, count: int) -> Marian:
-    """The model with more layers in its "encoder" or "decoder", spread evenly, which at first
-    change almost nothing.
+    """Return the model with `count` layers in its "encoder" or "decoder". The new layers are spread
+    evenly and at first change almost nothing.
 
-    A new layer is a copy of the one before it that adds zero; its norms undo themselves on average
+    A new layer is a copy of the one before it that adds zero; its norms cancel out on average
     (Chen et al. 2016, Net2Net, for a network with norms after each sublayer)."""
     layers: nn.ModuleDict = getattr(model, part)
     if count <= len(layers):
@@ -242,9 +242,9 @@ def with_layers(model: Marian, part: str, count: int) -> Marian:
 
 
 def with_hidden(model: Marian, count: int) -> Marian:
-    """The model with `count` units between the two matrices of each layer.
+    """Return the model with `count` units between the two matrices of each feed-forward layer.
 
-    The new ones add nothing yet: what leads to them is random, what leads from them zero
+    The new units add nothing yet: their input weights are random, their output weights zero
     (Chen et al. 2016, Net2Net)."""
     added = count - model.shape.hidden
     if added <= 0:
@@ -261,7 +261,7 @@ def with_hidden(model: Marian, count: int) -> Marian:
 
 
 def from_ctranslate2(directory: Path) -> Marian:
-    """A module with the weights of a CTranslate2 Marian directory."""
+    """Return a module with the weights of a CTranslate2 Marian directory."""
     stored = ct2_weights.read_weights(directory / "model.bin")
     weights = {"embeddings.weight": torch.from_numpy(stored["decoder/embeddings/weight"])}
     for name, array in stored.items():

@@ -1,7 +1,7 @@
-"""Matrices on the steps of a level, as llama.cpp's quantizer puts them.
+"""Matrices rounded to the steps of a quantization level, as llama.cpp's quantizer rounds them.
 
-Q5_0 and Q4_0 store 32 weights as whole multiples of one step. The weight of a block that is
-farthest from zero is its lowest multiple (llama.cpp, ggml-quants.c).
+Q5_0 and Q4_0 store a block of 32 weights as whole multiples of one step. The weight of a block that
+is farthest from zero becomes the lowest multiple (llama.cpp, ggml-quants.c).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _BLOCK = 32
 LOWEST: Mapping[str, int] = MappingProxyType({"Q5_0": -16, "Q4_0": -8})
 """Level -> its lowest multiple; the highest is one less than its opposite."""
 _SHARES = (1.0, 0.95, 0.9, 0.85, 0.8)
-"""Of a block's largest weight: as much of it may be stored, so that the others are finer."""
+"""The shares of a block's largest weight that may be stored; a smaller one gives finer steps."""
 
 
 def rounded(
@@ -27,11 +27,11 @@ def rounded(
     share: Tensor | float = 1.0,
     chance: torch.Generator | None = None,
 ) -> Tensor:
-    """Return a matrix, whose rows are whole blocks, on the steps of `level`.
+    """Return a matrix, whose rows are whole blocks, rounded to the steps of `level`.
 
-    Each weight goes to the nearest step, or with `chance` up or down in proportion to where it
-    lies: the sums of a matrix keep what is less than half a step (stochastic rounding, Gupta et
-    al. 2015, arXiv:1502.02551). `share` (blocks, 1) is how much of each block's largest is kept.
+    Each weight goes to the nearest step. With `chance` it goes up or down at random, in proportion
+    to its position, so that sums keep changes of less than half a step (stochastic rounding, Gupta
+    et al. 2015, arXiv:1502.02551). `share` (blocks, 1) is the kept share of each block's largest.
     """
     lowest = LOWEST[level]
     blocks = matrix.float().reshape(-1, _BLOCK)
@@ -40,7 +40,7 @@ def rounded(
     step = torch.where(step == 0, torch.ones_like(step), step)
     multiples = blocks / step
     if chance is not None:
-        # The farthest stays the farthest, or the file would be written with another step.
+        # The farthest weight must stay the farthest, or the file would have another step.
         shift = torch.rand(blocks.shape, generator=chance) - 0.5
         multiples += shift.scatter_(1, blocks.abs().argmax(1, keepdim=True), 0.0)
     multiples = multiples.round_().clamp_(lowest, -lowest - 1)
@@ -50,8 +50,8 @@ def rounded(
 def spread(model: nn.Module, level: str, chance: torch.Generator) -> None:
     """Move each weight of a model that lies on the steps of `level` to a random place around it.
 
-    A stored model knows no more of a weight than its step. If all weights began in the middle of
-    their steps, a training would change nothing for a long time, and then many at once.
+    A stored model has only the step of a weight. If all weights began in the middle of their steps,
+    training would change no step for a long time, and then many at once.
     """
     for matrix in model.parameters():
         if matrix.ndim == 2:
@@ -59,7 +59,7 @@ def spread(model: nn.Module, level: str, chance: torch.Generator) -> None:
             size = blocks.abs()
             most = size.amax(1, keepdim=True)
             shift = (torch.rand(blocks.shape, generator=chance) - 0.5) * 0.9 * most / -LOWEST[level]
-            # The farthest stays where it is, and the farthest: it tells the step.
+            # The farthest weight does not move and stays the farthest: it defines the step.
             blocks += shift.scatter_(1, size.argmax(1, keepdim=True), 0.0)
             blocks.clamp_(-most, most)
 
@@ -67,7 +67,7 @@ def spread(model: nn.Module, level: str, chance: torch.Generator) -> None:
 def on_steps(
     weights: Mapping[str, Tensor], level: str, chance: torch.Generator | None = None
 ) -> dict[str, Tensor]:
-    """Return a model's weights with its matrices on the steps of `level`; the rest as it is."""
+    """Return a model's weights with its matrices rounded to `level`; the rest is unchanged."""
     return {
         name: rounded(tensor, level, chance=chance) if tensor.ndim == 2 else tensor
         for name, tensor in weights.items()
@@ -75,11 +75,11 @@ def on_steps(
 
 
 class Storing:
-    """A model as it is when it is stored at `level`, "" for as it is.
+    """A model as it is stored at `level`; "" leaves it unchanged.
 
-    The share of each block is chosen once, where rounding changes least. A block with another
-    share in the middle of a training would change half of its weights at once. `shares` are those
-    of an earlier training.
+    The share of each block is chosen once, where rounding changes least. A new share in the middle
+    of a training would change half of a block's weights at once. `shares` are those of an earlier
+    training.
     """
 
     def __init__(self, model: nn.Module, level: str, shares: Tensor | None = None) -> None:
@@ -92,16 +92,16 @@ class Storing:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Let the matrices lie on their steps while a loss and its gradients are computed.
+        """Round the matrices to their steps while a loss and its gradients are computed.
 
-        Afterwards they are as fine as before, and the step of the training is taken there: the
-        model learns to be good as it will be stored (straight-through estimation, Bengio et al.
-        2013, arXiv:1308.3432; for whole models Jacob et al. 2018, arXiv:1712.05877).
+        Afterwards they have full precision again, and the training step is taken there. So the
+        stored model learns (straight-through estimation, Bengio et al. 2013, arXiv:1308.3432; for
+        whole models Jacob et al. 2018, arXiv:1712.05877).
         """
         if self.shares is None:
             yield
             return
-        with torch.no_grad():  # all at once: a GPU would spend longer on 130 small products
+        with torch.no_grad():  # all at once: 130 small products would take a GPU longer
             fine = torch.cat([each.reshape(-1, _BLOCK) for each in self._matrices])
             _fill(self._matrices, rounded(fine, self.level, share=self.shares.to(fine.device)))
         try:
@@ -111,7 +111,7 @@ class Storing:
 
 
 def best_shares(matrix: Tensor, level: str) -> Tensor:
-    """Return the share (blocks, 1) for each block of a matrix with which rounding changes least."""
+    """Return the share (blocks, 1) with which rounding changes each block of a matrix least."""
     blocks = matrix.float().reshape(-1, _BLOCK)
     errors = [(rounded(blocks, level, share=share) - blocks).square_().sum(1) for share in _SHARES]
     return torch.tensor(_SHARES, device=blocks.device)[torch.stack(errors).argmin(0)][:, None]

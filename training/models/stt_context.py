@@ -1,4 +1,4 @@
-"""What may stand before a transcript: words to listen for, or what was said before."""
+"""Prompt contexts before a transcript: words to listen for, or earlier speech."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ class Contexts:
         self.counts = words
 
     def draw(self, text: str, draw: random.Random) -> str:
-        """A context for this text: the usual one, an earlier sentence, or up to 45 words in a list.
+        """Return a context for this text: the usual one, a sentence, or a list of up to 45 words.
 
-        Some of the rarer words of the text are in the list, and often none.
+        The list has some of the rarer words of the text, and often none.
         """
         if self.usual and draw.random() < 0.3:
             return self.usual

@@ -1,4 +1,4 @@
-"""The starter speech model: a small English-only Whisper, its tokens, its earlier weights."""
+"""The starter speech model: a small English-only Whisper, its tokens, and loading of weights."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ CTC_SYMBOLS = " abcdefghijklmnopqrstuvwxyz'"
 
 
 def train_tokenizer(texts: Iterable[str]) -> Tokenizer:
-    """A byte-level BPE of 1,500 tokens, then Whisper's special tokens and the first timestamp."""
+    """Train a byte-level BPE of 1,500 tokens; add Whisper's special tokens and first timestamp."""
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
@@ -44,7 +44,7 @@ def train_tokenizer(texts: Iterable[str]) -> Tokenizer:
             show_progress=False,
         ),
     )
-    # A special token that is already in the vocabulary would not come last.
+    # A special token that is already in the vocabulary would not be added at the end.
     names = [*SPECIAL_TOKENS, "<|0.00|>"]
     tokenizer.add_special_tokens(
         [AddedToken(name, special=True, normalized=False) for name in names]
@@ -61,7 +61,7 @@ def _attention(
     attention_mask: Tensor | None,
     **_: object,
 ) -> tuple[Tensor, None]:
-    # Plain attention: on a CPU in bf16 a step is a third faster than with the fused kernel.
+    # Plain attention: in bf16 on a CPU, a step is a third faster than with the fused kernel.
     # Whisper scales the query before this, so the scores, a large matrix, need no scaling.
     scores = query @ key.transpose(2, 3)
     if attention_mask is not None:
@@ -74,7 +74,7 @@ AttentionMaskInterface.register("starter", eager_mask)
 
 
 def new_model() -> WhisperForConditionalGeneration:
-    """About 6.8 million parameters: 4 encoder and 2 decoder layers, d_model 256, no dropout."""
+    """Return about 6.8 million parameters: 4 encoder, 2 decoder layers, d_model 256, no dropout."""
     config = WhisperConfig(
         vocab_size=BPE_TOKENS + len(SPECIAL_TOKENS) + TIMESTAMPS,
         num_mel_bins=80, d_model=256, encoder_layers=4, decoder_layers=2,
@@ -90,7 +90,7 @@ def new_model() -> WhisperForConditionalGeneration:
 
 
 def load_ct2(folder: Path) -> WhisperForConditionalGeneration:
-    """The model of a CTranslate2 Whisper directory (int8 or float), to train on.
+    """Return the model of a CTranslate2 Whisper directory (int8 or float), for further training.
 
     Raises RuntimeError naming the variables that do not fit this architecture.
     """
@@ -173,7 +173,7 @@ def decode(
     encoded: Tensor,
     wanted: Tensor | None = None,
 ) -> Tensor:
-    """Logits (batch, tokens, vocabulary) after each token, or (n, vocabulary) where `wanted`."""
+    """Return logits (batch, tokens, vocabulary), or (n, vocabulary) at the `wanted` positions."""
     hidden = model.model.decoder(
         input_ids=tokens, encoder_hidden_states=encoded, use_cache=False
     ).last_hidden_state
@@ -183,7 +183,7 @@ def decode(
 def greedy(
     model: WhisperForConditionalGeneration, features: Tensor, max_tokens: int = 90
 ) -> list[list[int]]:
-    """The most likely tokens of each utterance, without prompt and end."""
+    """Return the most likely tokens of each utterance, without prompt and end token."""
     with torch.no_grad():
         encoded = encode(model, features)
         tokens = torch.tensor([PROMPT] * len(features), device=features.device)
@@ -199,7 +199,7 @@ def greedy(
 
 
 def load_tokenizer(folder: Path) -> Tokenizer:
-    """The `tokenizer.json` of a model directory; ValueError when it is not in Whisper's order."""
+    """Return a folder's `tokenizer.json`; raise ValueError if it is not in Whisper's order."""
     tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
     for number, name in enumerate(SPECIAL_TOKENS, BPE_TOKENS):
         if tokenizer.token_to_id(name) != number:

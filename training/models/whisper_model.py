@@ -1,7 +1,7 @@
-"""A pretrained Whisper, read from the folder that the program uses, to be trained and compared.
+"""A pretrained Whisper, read from the program's own model folder, for training and comparison.
 
-The weights come from CTranslate2's model.bin (float or int8), so that what a church already has is
-what is trained: nothing needs to be downloaded.
+The weights come from CTranslate2's model.bin (float or int8). So a church trains the model that it
+already has: no download is needed.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ from training.models.stt_model import encode, fill
 _LAYER = re.compile(r"^(encoder|decoder)/layer_(\d+)/")
 _HOP = 160
 _MAX_CONTEXT = 223
-"""Tokens that faster-whisper lets stand before a transcript."""
+"""Most prompt tokens that faster-whisper allows before a transcript."""
 TERM_WEIGHT = 3.0
-"""How much a token of a church term counts."""
+"""Weight of a token of a church term in the loss."""
 IGNORED = -100
 
 
 @dataclass(frozen=True)
 class Speech:
-    """How a Whisper is spoken to: its tokens, in one language."""
+    """The tokenizer and special tokens of a Whisper, for one language."""
 
     tokenizer: Tokenizer
     start: tuple[int, ...]
@@ -47,22 +47,22 @@ class Speech:
     end: int
     previous: int
     suppressed: tuple[int, ...]
-    """What the program never lets it say."""
+    """Tokens that the program never lets it generate."""
     blank: int
 
     def prompt(self, context: str = "") -> list[int]:
-        """Return what stands before a transcript; `context` is words to listen for."""
+        """Return the tokens before a transcript; `context` is words to listen for."""
         if not context.strip():
             return list(self.start)
         before = self.tokenizer.encode(f" {context.strip()}", add_special_tokens=False).ids
         return [self.previous, *before[:_MAX_CONTEXT], *self.start]
 
     def text(self, tokens: Sequence[int]) -> str:
-        """Return what tokens say."""
+        """Return the text of tokens."""
         return str(self.tokenizer.decode(list(tokens))).strip()
 
     def tokens(self, text: str, terms: Iterable[str] = ()) -> tuple[list[int], list[float]]:
-        """Return a transcript's tokens with its end, and how much each counts."""
+        """Return a transcript's tokens with the end token, and the weight of each."""
         spoken = f" {text.strip()}"
         encoded = self.tokenizer.encode(spoken, add_special_tokens=False)
         spans = _spans(spoken, terms)
@@ -75,7 +75,7 @@ class Speech:
 
 @dataclass(frozen=True)
 class Pretrained:
-    """A model and how it is spoken to."""
+    """A model and its tokens."""
 
     model: Any
     speech: Speech
@@ -91,12 +91,12 @@ class Pretrained:
 
 
 class Additions(nn.Module):
-    """The weights of a LoRA that learn, as a module of their own: small to save."""
+    """The trainable weights of a LoRA as a separate module, which is small to save."""
 
     def __init__(self, model: Any) -> None:
         super().__init__()
         learning = {n: p for n, p in model.named_parameters() if p.requires_grad}
-        # A module's name cannot have dots; the parameters are the model's own.
+        # A parameter's name cannot have dots here; the parameters are those of the model.
         self.learning = nn.ParameterDict({n.replace(".", "/"): p for n, p in learning.items()})
 
 
@@ -119,9 +119,9 @@ def load(folder: Path, lang: str) -> Pretrained:
 
 
 def speech_of(folder: Path, tokenizer: Tokenizer, lang: str) -> Speech:
-    """Return how the model of a folder is spoken to. Raises ValueError for a language it has not.
+    """Return the tokens of a folder's model. Raises ValueError for a language that it lacks.
 
-    Language and task are part of the start of a multilingual model; another knows but its own.
+    Language and task are start tokens of a multilingual model; another model has one language.
     """
     several = Converted(str(folder), device="cpu", compute_type="float32").is_multilingual
     if several and tokenizer.token_to_id(f"<|{lang}|>") is None:
@@ -140,7 +140,7 @@ def speech_of(folder: Path, tokenizer: Tokenizer, lang: str) -> Speech:
 def greedy(
     pretrained: Pretrained, encoded: Tensor, context: str = "", most: int = 120
 ) -> list[list[int]]:
-    """Return the likeliest tokens of each utterance, as the program decodes: without the end."""
+    """Return the likeliest tokens of each utterance as the program decodes, without the end."""
     speech, decoder = pretrained.speech, pretrained.model.model.decoder
     rows = len(encoded)
     forbidden = torch.tensor(speech.suppressed, dtype=torch.long, device=encoded.device)
@@ -170,14 +170,14 @@ def greedy(
 
 
 def hear(pretrained: Pretrained, features: Tensor, context: str = "") -> list[str]:
-    """Return what a model hears in features (batch, mels, frames)."""
+    """Return the texts that a model recognizes in features (batch, mels, frames)."""
     with torch.no_grad():
         encoded = encode(pretrained.model, features)
     return [pretrained.speech.text(tokens) for tokens in greedy(pretrained, encoded, context)]
 
 
 def _config(weights: dict[str, Any]) -> WhisperConfig:
-    """Return the architecture that the weights are of."""
+    """Return the architecture of the weights."""
     layers = {"encoder": 0, "decoder": 0}
     for name in weights:
         if match := _LAYER.match(name):
@@ -207,7 +207,7 @@ def _config(weights: dict[str, Any]) -> WhisperConfig:
 
 
 def _spans(text: str, terms: Iterable[str]) -> list[tuple[int, int]]:
-    """Return where terms stand in a text, without regard to case."""
+    """Return the spans of terms in a text, ignoring case."""
     return [
         match.span()
         for term in terms

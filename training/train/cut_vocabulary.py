@@ -26,12 +26,12 @@ from training.gguf_export.progress import bar, exit_code_of
 from training.models import gemma_gguf
 
 REFERENCES = 20_000
-# A piece that is needed less often than this is spelled with smaller ones.
+# A rarer piece is spelled with smaller pieces.
 AT_LEAST = 8
 
 
 def texts_of(split: corpora.Split, references: int = REFERENCES) -> Iterator[str]:
-    """Yield all training text, the names that `mixture` puts in, and Bible references."""
+    """Yield all training text, the names that `mixture` inserts, and Bible references."""
     for pairs in split.training.values():
         for pair in pairs:
             yield pair.en
@@ -55,7 +55,7 @@ def with_lower_case(words: Counter[str]) -> Counter[str]:
 
 
 def whole_words(listed: Iterable[str], pieces: Container[str]) -> Counter[str]:
-    """Return the words of a list that are one piece: common enough to stay one."""
+    """Return the words of a list that are one piece, with a count that keeps them whole."""
     spaced = (subwords.SPACE + word for word in listed)
     return Counter(dict.fromkeys((word for word in spaced if word in pieces), AT_LEAST))
 

@@ -3,13 +3,13 @@
     python -m training.train.fine_tune_gemma \\
         --base DIR --bible FILE --tatoeba FILE --out DIR
 
-`--base` is the folder of cut_vocabulary, or a GGUF file that export_gemma made of one: the shipped
-starter learns on from there. Its matrices stay as they are and learn low-rank additions (LoRA);
-they are in int8 where the machine multiplies that fast. `--rank 0` trains all weights instead, in
-bfloat16 where the machine computes in it; with `--level Q4_0` it learns to be good at that level
-(`training.models.steps`). Stops by the clock, saves every three minutes and on
-SIGTERM, goes on with `--resume`, also for a longer time than planned at first.
-At the end, and with `--merge` alone, `--out`/merged is what export_gemma takes.
+`--base` is the folder that cut_vocabulary writes, or a GGUF file that export_gemma made from one,
+such as the shipped starter. The matrices stay frozen and learn low-rank additions (LoRA); they are
+int8 on a machine that multiplies int8 fast. `--rank 0` trains all weights instead, in bfloat16 if
+the machine computes in it; `--level Q4_0` trains the model for that quantization level
+(`training.models.steps`). Training stops by the clock and saves every three minutes and on
+SIGTERM. `--resume` continues it, also for a longer time than first planned.
+At the end, and with `--merge` alone, `--out`/merged is written; export_gemma takes that folder.
 """
 
 from __future__ import annotations
@@ -61,8 +61,8 @@ ROWS = 6
 REFERENCES = 600
 BORROWED_SHARE = 0.5
 ENGLISH = "en"
-# A pretrained model learns from tens of thousands of pairs, not from millions: a pass is a sample
-# of the sources, so that a training of an hour has seen something of each.
+# A pretrained model learns from tens of thousands of pairs, not millions. Each pass is therefore a
+# sample of the sources, so that an hour of training sees some of each source.
 SHARES: Mapping[str, float] = {
     "tatoeba": 0.2,
     "nheb": 0.06,
@@ -73,9 +73,9 @@ SHARES: Mapping[str, float] = {
     "modern": 1.0,
     "talk": 1.0,
 }
-"""Of Spanish, and of a language without Tatoeba, whose verses must do more."""
+"""Shares for Spanish, and for a language without Tatoeba, which needs more verses."""
 OTHER_SHARES: Mapping[str, float] = {**SHARES, "nheb": 0.09, "bbe": 0.07}
-# What is measured during the training: so many pairs of each held-out set.
+# The number of pairs of each held-out set that are measured during training.
 HELD_OUT = 48
 _WORDS = re.compile(r"\w+")
 
@@ -142,13 +142,13 @@ def load_base(folder: Path) -> tuple[Gemma, sentencepiece.SentencePieceProcessor
 
 
 def weights_of(folder: Path) -> Path:
-    """Return the file of the weights that cut_vocabulary has written, or an earlier training."""
+    """Return the weights file of an earlier training, or else the one that cut_vocabulary wrote."""
     earlier = folder / "checkpoint.pt"
     return earlier if earlier.exists() else folder / "weights.pt"
 
 
 def prepare(base: Gemma, options: argparse.Namespace) -> Gemma | LowRankGemma:
-    """Return what is trained."""
+    """Return the model to train."""
     if options.rank == 0:
         frozen = base.blocks[: options.frozen_layers]
         for part in (base.embeddings, *frozen) if frozen else ():
@@ -169,11 +169,11 @@ def batches(
     several: float = 0.15,
     part: float = 1.0,
 ) -> Iterator[Batch]:
-    """Batches without end, every pass newly mixed; pairs longer than a row are left out.
+    """Yield batches without end; each pass is mixed anew and omits pairs longer than a row.
 
-    `back` is the share of the pairs that are asked the other way round, into English; `several`
-    that of the short ones that another one follows; `part` is
-    how much of a pass is mixed at once, so that several makers need not each begin with a whole."""
+    `back` is the share of pairs that are trained in reverse, into English. `several` is the share
+    of short pairs that are followed by another pair. `part` is the share of a pass that is mixed
+    at once, so that several makers need not each begin with a whole pass."""
     utterances = Utterances(join_share=several)
     while True:
         examples = []
@@ -200,7 +200,7 @@ def batches(
 
 
 def as_asked(english: str, answer: str, target: str, rng: random.Random) -> str:
-    """Return half of the texts with borrowed nouns, as the daemon asks: those of the answer."""
+    """Return half of the texts with borrowed nouns, as the daemon asks, if the answer has them."""
     asked = borrowed(english, "en", target)
     known = {*_WORDS.findall(english.lower()), *_WORDS.findall(answer.lower())}
     fits = known.issuperset(_WORDS.findall(asked.lower()))
@@ -208,7 +208,7 @@ def as_asked(english: str, answer: str, target: str, rng: random.Random) -> str:
 
 
 def batch_of(rows: list[list[Example]], row_count: int = ROWS) -> Batch:
-    """One shape for the compiled layers: `row_count` rows, the last ones of a pass empty."""
+    """Return `row_count` rows, one shape for compiled layers; a pass's last rows may be empty."""
     answers = sum(len(tokens) - 1 - start for row in rows for tokens, start in row)
     return make_batch([*rows, *([] for _ in range(row_count - len(rows)))], ROW_TOKENS, answers)
 
@@ -218,7 +218,7 @@ def held_out(
     tokenizer: sentencepiece.SentencePieceProcessor,
     row_count: int = ROWS,
 ) -> dict[str, list[Batch]]:
-    """The first pairs of each held-out set. Nothing is chosen by them."""
+    """Return batches of the first pairs of each held-out set. No choice depends on them."""
     found = {}
     for split in splits:
         sets = {
@@ -240,7 +240,7 @@ def held_out(
 
 
 def losses(model: Gemma | LowRankGemma, sets: Mapping[str, list[Batch]]) -> dict[str, float]:
-    """Return the loss a token of each held-out set, without smoothing."""
+    """Return the mean loss per token of each held-out set, without smoothing."""
     found = {}
     with torch.no_grad():
         for name, each in sets.items():
@@ -255,9 +255,9 @@ def losses(model: Gemma | LowRankGemma, sets: Mapping[str, list[Batch]]) -> dict
 
 
 def predicted(model: Gemma | LowRankGemma, batch: Batch) -> Tensor:
-    """Logits (count, vocabulary) where something is predicted.
+    """Return the logits (count, vocabulary) of the predicted positions.
 
-    Low-rank additions stand beside int8 matrices and are small: bfloat16 gains nothing there.
+    Low-rank additions are small and run beside int8 matrices, so bfloat16 gains nothing there.
     """
     if isinstance(model, LowRankGemma):
         return model.logits(model(batch.rows).flatten(0, 1)[batch.at])
@@ -266,7 +266,7 @@ def predicted(model: Gemma | LowRankGemma, batch: Batch) -> Tensor:
 
 
 def loss_of(model: Gemma | LowRankGemma, batch: Batch) -> Tensor:
-    """Mean smoothed loss of what is predicted."""
+    """Return the mean smoothed loss of the predicted tokens."""
     if isinstance(model, LowRankGemma):
         return smoothed_loss(predicted(model, batch), batch.targets, batch.weights)
     device = batch.at.device.type
@@ -283,13 +283,13 @@ def follow(
     options: argparse.Namespace,
     plan: Plan,
 ) -> None:
-    """Train `model` with others (Recht et al., Hogwild, arXiv:1106.5730), or alone.
+    """Train `model` in this process, alone or with others (Hogwild, Recht et al., arXiv:1106.5730).
 
-    The weights lie in shared memory; each process has its own moments and its own batches, and
-    none waits for another, which on a busy machine is worth more than their order."""
+    The weights are in shared memory. Each process has its own moments and its own batches. No
+    process waits for another: on a busy machine that gains more than ordered updates."""
     torch.set_num_threads(options.threads)
     if options.compile:
-        for block in model.blocks:  # one layer is compiled, all are alike
+        for block in model.blocks:  # one compilation serves all layers, which have the same shape
             block.compile(dynamic=False)
     sets = held_out(splits, tokenizer, options.rows) if plan.leads else {}
     sets = {name: [to(batch, options.device) for batch in found] for name, found in sets.items()}
@@ -337,8 +337,8 @@ def run(options: argparse.Namespace, splits: Sequence[corpora.Split]) -> None:
         steps=options.steps,
         level=options.level,
     )
-    # Forked, so that the frozen matrices are not copied into shared memory, of which a container
-    # often has only 64 MB; no thread runs yet.
+    # Fork, so that the frozen matrices are not copied into shared memory: a container often has
+    # only 64 MB of it. No thread runs yet.
     context = processes.get_context("fork")
     others = [
         context.Process(
@@ -350,7 +350,7 @@ def run(options: argparse.Namespace, splits: Sequence[corpora.Split]) -> None:
         for number in range(1, options.workers)
     ]  # fmt: skip
     if others:
-        importlib.import_module("torch._dynamo")  # torch.optim takes it: seconds, here only once
+        importlib.import_module("torch._dynamo")  # torch.optim imports it: here once, it is slow
     for other in others:
         other.start()
     try:
@@ -423,7 +423,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     torch.set_num_threads(options.threads)
 
     def work() -> None:
-        shares_of(options.shares)  # what is misspelt is said before the corpora are read
+        shares_of(options.shares)  # report misspelt shares before reading the corpora
         if options.rank and (options.level or options.device != "cpu"):
             option = "--level" if options.level else "--device"
             raise ModelError("rank-wrong", f"{option} is for all weights.", "Give --rank 0.")

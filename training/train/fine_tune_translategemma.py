@@ -2,11 +2,11 @@
 
     python -m training.train.fine_tune_translategemma --base DIR --mix DIR --out DIR
 
-`--base` is a folder of Hugging Face. Its prompts are rendered as the program renders them, and
+`--base` is a Hugging Face folder. The prompts are rendered as the program renders them, and
 compared with the model's own chat template. On a GPU `--four-bit` keeps the frozen weights in 4 bit
-(QLoRA, Dettmers et al., arXiv:2305.14314; needs bitsandbytes). Where memory is short it steps down
-by itself: one pair at a time, then shorter ones. Embeddings never learn, so the adapter is small
-and convert_translategemma takes it. Goes on with `--resume`.
+(QLoRA, Dettmers et al., arXiv:2305.14314; needs bitsandbytes). If memory is short, the trainer
+steps down by itself: one pair at a time, then shorter pairs. Embeddings are not trained, so the
+adapter is small and convert_translategemma accepts it. `--resume` continues a training.
 """
 
 from __future__ import annotations
@@ -40,21 +40,21 @@ from training.train.training import Plan, train
 
 TARGETS = r"^(?!.*(vision|projector)).*\.(q|k|v|o|gate|up|down)_proj$"
 A_STEP = 8
-"""Pairs in a step of the optimizer, in however many pieces."""
+"""Pairs in a step of the optimizer, in any number of micro-batches."""
 _HELD_OUT = 32
 _SHORT_OF_MEMORY = ("out of memory", "not enough memory", "can't allocate memory")
 
 
 @dataclass(frozen=True)
 class Fit:
-    """How much is computed at once: pairs, and tokens of each."""
+    """Size of a micro-batch: pairs, and tokens of each pair."""
 
     pairs: int
     tokens: int
 
 
 LADDER = (Fit(2, 512), Fit(1, 512), Fit(1, 384))
-"""From what is best to what needs least memory."""
+"""From the best to the one that needs the least memory."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ def options_of(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 def load(options: argparse.Namespace) -> tuple[Any, Any]:
-    """Return the frozen model with additions that learn, and its tokenizer. Raises ModelError."""
+    """Return the frozen model with trainable LoRA weights, and its tokenizer. Raises ModelError."""
     merging.check_base(options.base)
     more: dict[str, Any] = {}
     if options.four_bit:
@@ -119,14 +119,14 @@ def load(options: argparse.Namespace) -> tuple[Any, Any]:
     config = LoraConfig(
         r=options.rank, lora_alpha=options.alpha, target_modules=TARGETS, bias="none"
     )
-    with warnings.catch_warnings():  # peft 0.21 asks transformers 5 in the way of transformers 4
+    with warnings.catch_warnings():  # peft 0.21 calls transformers 5 as if it were 4
         warnings.simplefilter("ignore", FutureWarning)
         adapted = get_peft_model(model, config)
     return adapted if options.four_bit else adapted.to(options.device), tokenizer
 
 
 def examples(tokenizer: Any, path: Path, langs: tuple[str, str]) -> list[Example]:
-    """Return the pairs of a file as the program asks for them. Raises LearningError."""
+    """Return the pairs of a file with the program's own prompts. Raises LearningError."""
     end = tokenizer.convert_tokens_to_ids(prompts.END_OF_TURN)
     found = []
     try:
@@ -147,7 +147,7 @@ def examples(tokenizer: Any, path: Path, langs: tuple[str, str]) -> list[Example
 
 
 def groups(every: Sequence[Example], rng: random.Random) -> Iterator[list[Example]]:
-    """Yield steps without end, each pass in another order."""
+    """Yield the pairs of each step without end, every pass in another order."""
     while True:
         order = rng.sample(list(every), len(every))
         for first in range(0, len(order), A_STEP):
@@ -155,7 +155,7 @@ def groups(every: Sequence[Example], rng: random.Random) -> Iterator[list[Exampl
 
 
 def loss_of(model: Any, pairs: Sequence[Example], pad: int, device: str) -> Tensor:
-    """Return the sum over pairs of the mean loss of an answer's tokens, each by its weight."""
+    """Return the weighted sum over pairs of the mean loss of each answer's tokens."""
     longest = max(len(each.tokens) for each in pairs)
     ids = torch.full((len(pairs), longest), pad)
     wanted = torch.full((len(pairs), longest), IGNORED)
@@ -177,21 +177,21 @@ def loss_of(model: Any, pairs: Sequence[Example], pad: int, device: str) -> Tens
 
 
 def _sees_pictures(model: Any) -> bool:
-    # In training it insists on being told which tokens are of a picture.
+    # In training such a model requires a mask of the tokens that belong to a picture.
     return "ConditionalGeneration" in type(model.get_base_model()).__name__
 
 
 class Stepper:
-    """Computes steps in as large pieces as memory allows, and remembers how large that is."""
+    """Compute steps in the largest micro-batches that memory allows, and remember their size."""
 
     def __init__(self, model: Any, pad: int, device: str) -> None:
         self._model, self._pad, self._device = model, pad, device
         self.rung = 0
 
     def step(self, group: Sequence[Example]) -> Tensor:
-        """Compute the gradients of a step; return its mean loss, which has none any more.
+        """Compute the gradients of a step; return its mean loss, detached from the graph.
 
-        Raises LearningError (memory-short) where nothing smaller is left to try.
+        Raises LearningError (memory-short) if there is no smaller size left to try.
         """
         while True:
             try:
@@ -201,7 +201,7 @@ class Stepper:
                     raise
                 self._step_down(error)
             else:
-                # The caller goes backward from it, as from any loss: there is nothing behind it.
+                # The caller calls backward() on it as on any loss; this one has no graph behind it.
                 return torch.tensor(mean, requires_grad=True)
 
     def _step(self, group: Sequence[Example], fit: Fit) -> float:
@@ -223,8 +223,8 @@ class Stepper:
             ) from error
         self.rung += 1
         fit = LADDER[self.rung]
-        told = f"memory is short: {fit.pairs} pair at a time, of {fit.tokens} tokens at most"
-        print(told, flush=True)
+        text = f"memory is short: {fit.pairs} pair at a time, of {fit.tokens} tokens at most"
+        print(text, flush=True)
         self._model.zero_grad(set_to_none=True)
         gc.collect()
         if self._device == "cuda":

@@ -2,10 +2,10 @@
 
     python -m training.train.fine_tune_whisper --base DIR --sound DIR --out DIR
 
-`--base` is a folder of CTranslate2 as the program uses it, `--sound` one with metadata.jsonl as
-`stark-translate learn collect` makes it. Stops by the clock, saves every three minutes and on
-SIGTERM, goes on with `--resume`. `--out`/best.pt has the additions that made the fewest word errors
-on utterances that were kept apart; export_whisper makes a model of them.
+`--base` is a CTranslate2 folder, as the program uses it. `--sound` is a folder with metadata.jsonl,
+as `stark-translate learn collect` writes it. Training stops by the clock, saves every three minutes
+and on SIGTERM, and continues with `--resume`. `--out`/best.pt has the additions with the fewest
+word errors on held-out utterances; export_whisper makes a model from them.
 
 LoRA: Hu et al., arXiv:2106.09685, on the projections of queries and values.
 """
@@ -42,7 +42,7 @@ BEST = "best.pt"
 MOST_DEVELOPMENT = 32
 TARGETS = ["q_proj", "v_proj"]
 _SORTED = 8
-"""Batches that are sorted by length together, so that little is padded."""
+"""The number of batches that are sorted by length together, to keep padding small."""
 _BROKEN_SHARE = 0.5
 _CONTEXT_SHARE = 0.5
 
@@ -59,7 +59,7 @@ class Batch:
 
 @dataclass(frozen=True)
 class Score:
-    """How a model does on what it was not trained on; fewer word errors are better."""
+    """A model's result on held-out utterances; fewer word errors are better."""
 
     wer: float
     loss: float
@@ -68,7 +68,7 @@ class Score:
         return f"WER {100 * self.wer:.1f} %, loss {self.loss:.3f}"
 
     def is_better_than(self, other: Score) -> bool:
-        """Whether its WER is lower; the loss decides between equals."""
+        """Whether its WER is lower; the loss decides between equal WERs."""
         return (self.wer, self.loss) < (other.wer, other.loss)
 
 
@@ -100,9 +100,9 @@ def options_of(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 def add_low_rank(pretrained: Pretrained, options: argparse.Namespace) -> tuple[Any, Additions]:
-    """Freeze the model and put additions beside its queries and values; they are nothing yet.
+    """Freeze the model and put low-rank additions, zero at first, beside its queries and values.
 
-    Returns peft's model, whose `merge_and_unload` adds them for good, and what learns.
+    Returns peft's model, whose `merge_and_unload` merges the additions, and the additions.
     """
     torch.manual_seed(1)
     config = LoraConfig(
@@ -112,14 +112,14 @@ def add_low_rank(pretrained: Pretrained, options: argparse.Namespace) -> tuple[A
         target_modules=TARGETS,
         bias="none",
     )
-    with warnings.catch_warnings():  # peft 0.21 asks transformers 5 in the way of transformers 4
+    with warnings.catch_warnings():  # peft 0.21 calls transformers 5 by the API of transformers 4
         warnings.simplefilter("ignore", FutureWarning)
         wrapped = get_peft_model(pretrained.model, config)
     return wrapped, Additions(wrapped)
 
 
 def readable(utterances: Sequence[sound.Utterance]) -> list[tuple[sound.Utterance, Pcm]]:
-    """Return utterances with their samples; broken files are named and left out.
+    """Return utterances with their samples; broken files are reported and left out.
 
     Raises LearningError (sound-broken) if most are broken.
     """
@@ -141,7 +141,7 @@ def readable(utterances: Sequence[sound.Utterance]) -> list[tuple[sound.Utteranc
 
 
 def few(utterances: Sequence[sound.Utterance]) -> Sequence[sound.Utterance]:
-    """Return at most MOST_DEVELOPMENT of them, from all over: they are heard again and again."""
+    """Return at most MOST_DEVELOPMENT, evenly spread: each evaluation decodes all of them."""
     return utterances[:: -(-len(utterances) // MOST_DEVELOPMENT)] if utterances else utterances
 
 
@@ -151,7 +151,7 @@ def make_batch(
     contexts: Sequence[str],
     window_s: float,
 ) -> Batch:
-    """Return a batch. Prompts and padding are no targets."""
+    """Return a batch. Prompts and padding are not targets."""
     speech = pretrained.speech
     rows: list[tuple[list[int], list[int], list[float]]] = []
     for (each, _), context in zip(spoken, contexts, strict=True):
@@ -178,7 +178,7 @@ def make_batch(
 
 
 def loss_of(model: Any, batch: Batch, encoded: Tensor | None = None) -> Tensor:
-    """Return the mean cross entropy of the targets, each by its weight."""
+    """Return the weighted mean cross entropy of the targets."""
     device = next(model.parameters()).device
     if encoded is None:
         encoded = encode(model, batch.features.to(device))
@@ -195,7 +195,7 @@ def batches(
     options: argparse.Namespace,
     rng: random.Random,
 ) -> Iterator[Batch]:
-    """Batches without end, utterances of like length together; half have a context before them."""
+    """Yield endless batches of utterances of similar length; half have a context before them."""
     sounds = {each.file: pcm for each, pcm in utterances}
     order = sound.endless([each for each, _ in utterances], rng)
     while True:
@@ -214,7 +214,7 @@ def score(
     utterances: Sequence[tuple[sound.Utterance, Pcm]],
     options: argparse.Namespace,
 ) -> Score:
-    """Return how well the model hears, decoding as the program does."""
+    """Return the model's score, decoding as the program does."""
     pretrained.model.eval()
     pairs: list[tuple[str, str]] = []
     losses: list[float] = []
@@ -234,7 +234,7 @@ def score(
 
 
 class BestKeeper:
-    """Keeps the additions that hear best, in a file."""
+    """Keeps the additions with the best score in a file."""
 
     def __init__(self, path: Path, learning: Additions) -> None:
         self._path = path
@@ -245,7 +245,7 @@ class BestKeeper:
             self.best = Score(saved["wer"], saved["loss"])
 
     def see(self, now: Score) -> None:
-        """Keep the additions as they are if none were better. Raises ModelError."""
+        """Save the current additions if no earlier score is better. Raises ModelError."""
         if self.best is not None and not now.is_better_than(self.best):
             return
         self.best = now
@@ -291,7 +291,7 @@ def run(options: argparse.Namespace) -> None:
 
     if not options.resume:
         before = score(pretrained, development, options)
-        keeper.see(before)  # what is never better than the base is not kept
+        keeper.see(before)  # additions that are never better than the base are not kept
         (options.out / "before.json").write_text(json.dumps(vars(before)) + "\n")
         print(f"before training: {before}", flush=True)
     stepper = torch.optim.AdamW(learning.parameters(), lr=options.rate, weight_decay=0.01)

@@ -1,4 +1,4 @@
-"""Batches for the speech model: shards of features in, padded and augmented tensors out."""
+"""Batches for the speech model: from shards of features to padded, augmented tensors."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ from training.models.stt_model import (
     START,
 )
 
-IGNORED = -100  # the target that cross entropy leaves out
+IGNORED = -100  # the target that cross entropy ignores
 ROUND = 3000
 CONTEXT_SHARE = 0.5  # of the batches
-MAX_CONTEXT = 223  # tokens that faster-whisper lets stand before a transcript
+MAX_CONTEXT = 223  # most prompt tokens that faster-whisper allows before a transcript
 NO_SPEECH_SHARE = 0.05
 
 
@@ -70,7 +70,7 @@ class Shards:
         for path in sorted(self.folder.glob("*.json")):
             if path.stem not in self.names:
                 self.names.add(path.stem)
-                # Read whole: a map would fault pages in at random through all of training.
+                # Read it whole: a memory map would cause random page faults during training.
                 mel = np.load(path.with_suffix(".npy"))
                 for item in json.loads(path.read_text()):
                     stop = item["start"] + item["frames"]
@@ -79,7 +79,7 @@ class Shards:
         return len(self.clips)
 
     def draw(self, draw: random.Random, max_frames: int) -> list[Clip]:
-        """A round of utterances: half the least heard ones, half any."""
+        """Return a round of utterances: half are the least used ones, half are random."""
         known = [i for i, clip in enumerate(self.clips) if len(clip.features) <= max_frames]
         draw.shuffle(known)
         known.sort(key=lambda i: self.uses[i])
@@ -105,7 +105,7 @@ def noise_clips(count: int, seed: int) -> list[Clip]:
 
 
 def window_frames(longest: int, progress: float, draw: random.Random) -> int:
-    """How many frames a batch is padded to: tight, the runtime's short window, or the full 30 s."""
+    """Return the padded frames of a batch: tight, the runtime's short window, or the full 30 s."""
     short, full = (0.15, 0.01) if progress < 0.7 else (0.5, 0.06)
     kind = draw.random()
     if kind < full:
@@ -118,7 +118,7 @@ def window_frames(longest: int, progress: float, draw: random.Random) -> int:
 def batches(
     clips: list[Clip], noise: list[Clip], budget_frames: int, progress: float, draw: random.Random
 ) -> Iterator[tuple[list[Clip], int]]:
-    """Clips of like length with their window, about `budget_frames` each, in random order."""
+    """Yield clips of similar length and their window, about `budget_frames` each, shuffled."""
     mixed = clips + draw.choices(noise, k=round(len(clips) * NO_SPEECH_SHARE))
     mixed.sort(key=lambda clip: len(clip.features) + draw.uniform(0, 40))
     groups = []
@@ -132,9 +132,9 @@ def batches(
 
 
 def tokens_of(text: str, tokenizer: Tokenizer, context: str) -> tuple[list[int], list[int]]:
-    """The decoder's input and what it must say after each token; no text means noise.
+    """Return the decoder's input and the target after each token; no text means noise.
 
-    A recognizer reads the chance of no speech right after the start token, whatever follows it.
+    A recognizer reads the probability of no speech right after the start token in every case.
     """
     tokens, targets = [START, NO_TIMESTAMPS], [NO_SPEECH, END]
     if text:
@@ -183,7 +183,7 @@ def collate(
 
 
 def noisy(mel: Tensor, draw: random.Random) -> Tensor:
-    """The features (frames, 80) with coloured noise, 10 to 35 dB below the mean power, added."""
+    """Return features (frames, 80) with coloured noise added, 10 to 35 dB below the mean power."""
     power = 10 ** (mel * 4 - 4)
     slope = torch.linspace(0, draw.uniform(-2.5, 0.5), mel.shape[1])
     spread = -torch.log(torch.rand_like(mel) + 1e-6) * 0.5 + 0.5
@@ -208,6 +208,6 @@ def mask(mel: Tensor, draw: random.Random) -> None:
 
 
 def characters(text: str) -> list[int]:
-    """The spoken text in CTC symbols; 0 is the blank."""
+    """Return the spoken text in CTC symbols; 0 is the blank."""
     plain = " ".join(words(spoken(text).replace("-", " ")))
     return [CTC_SYMBOLS.index(c) + 1 for c in plain if c in CTC_SYMBOLS]

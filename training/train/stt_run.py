@@ -23,8 +23,8 @@ from training.models.stt_model import (
 )
 from training.train.stt_data import IGNORED, Batch, Clip
 
-WARM_UP = 0.03  # of the whole time
-AVERAGE_EVERY, AVERAGE_KEEP = 10, 0.97  # the exported weights are a mean over some 300 steps
+WARM_UP = 0.03  # share of the whole time
+AVERAGE_EVERY, AVERAGE_KEEP = 10, 0.97  # exported weights are a mean over some 300 steps
 
 
 def losses(
@@ -34,7 +34,7 @@ def losses(
     ctc_weight: float,
     device: torch.device,
 ) -> tuple[Tensor, Tensor]:
-    """(cross entropy of the tokens, CTC of the characters or zero)."""
+    """Return the cross entropy of the tokens and the CTC loss of the characters, or zero."""
     targets = batch.targets
     with torch.autocast(device.type, dtype=torch.bfloat16):
         encoded = encode(model, batch.features.to(device))
@@ -51,7 +51,7 @@ def losses(
         (batch.frames // 2).clamp(max=encoded.shape[1]), batch.character_counts,
         reduction="none", zero_infinity=True,
     )  # fmt: skip
-    # Noise has no characters: its frames would all have to be blank, which outweighs the rest.
+    # Noise has no characters: all its frames would have to be blank, which would outweigh the rest.
     ctc = ctc[
         (batch.character_counts > 0).to(ctc.device)
     ].sum() / batch.character_counts.sum().clamp(min=1)
@@ -61,7 +61,7 @@ def losses(
 def quick_check(
     model: Any, tokenizer: Tokenizer, clips: list[Clip], noise: list[Clip], device: torch.device
 ) -> tuple[float, float, float, list[tuple[str, str]]]:
-    """(WER in the short window, chance of no speech in noise and in speech, the pairs)."""
+    """Return the WER in the short window, no-speech chances in noise and speech, and the pairs."""
     model.eval()
     pairs, chances = [], []
     with torch.no_grad(), torch.autocast(device.type, dtype=torch.bfloat16):
@@ -80,7 +80,7 @@ def quick_check(
 
 
 def padded(clips: list[Clip]) -> Tensor:
-    """Features (batch, 80, frames) in one short window: 10 s, or the longest clip and 2 s."""
+    """Return features (batch, 80, frames) in a window of 10 s, or of the longest clip plus 2 s."""
     window = max(1000, max(len(clip.features) for clip in clips) + 200) // 2 * 2
     features = torch.zeros(len(clips), 80, window)
     for row, clip in zip(features, clips, strict=True):
@@ -89,17 +89,17 @@ def padded(clips: list[Clip]) -> Tensor:
 
 
 def rate(progress: float, peak: float) -> float:
-    """Linear to the peak in the first 3 % of the time, then linear to a hundredth of it."""
+    """Return a rate that rises linearly to the peak in 3 % of the time, then falls to 1 % of it."""
     return (
         peak * min(progress / WARM_UP, max(0.01, (1 - progress) / (1 - WARM_UP)), 1.0) + peak * 1e-3
     )
 
 
 def optimizers(model: nn.Module, head: nn.Linear) -> list[torch.optim.Optimizer]:
-    """Muon for the layers' matrices, AdamW for all else.
+    """Return Muon for the layers' matrices and AdamW for all other parameters.
 
-    Muon (Jordan et al. 2024, kellerjordan.github.io/posts/muon) costs a third of a step more and
-    reached the loss of AdamW in half the steps; its updates have the size of AdamW's.
+    A step of Muon (Jordan et al. 2024, kellerjordan.github.io/posts/muon) costs a third more, but
+    Muon reached AdamW's loss in half the steps; its updates have the size of AdamW's.
     """
     named = [(name, p) for name, p in model.named_parameters() if p.requires_grad]
     matrices = [p for name, p in named if p.ndim == 2 and ".layers." in name]
@@ -128,7 +128,7 @@ class Run:
     def step(
         self, batch: Batch, peak: float, progress: float, ctc_weight: float
     ) -> tuple[float, float]:
-        """One step at the rate for this progress (0 to 1); returns its two losses."""
+        """Take one step at the rate for this progress (0 to 1); return its two losses."""
         groups = [group for one in self.optimizers for group in one.param_groups]
         attention, ctc = losses(self.model, self.head, batch, ctc_weight, self.device)
         (attention + ctc_weight * ctc).backward()
@@ -149,7 +149,7 @@ class Run:
         return attention.item(), ctc.item()
 
     def save(self, path: Path) -> None:
-        """Replace the checkpoint, whole or not at all."""
+        """Replace the checkpoint atomically."""
         part = path.with_suffix(".part")
         torch.save(
             {
@@ -163,7 +163,7 @@ class Run:
         part.rename(path)
 
     def load(self, path: Path) -> None:
-        """Go on from a checkpoint."""
+        """Continue from a checkpoint."""
         saved = torch.load(path, map_location=self.device)
         for name in ("model", "average", "head"):
             getattr(self, name).load_state_dict(saved[name])

@@ -56,29 +56,29 @@ WORDS = bundled("models", "doubt", "words_en.txt")
 JUDGED = Path(__file__).parents[1] / "data" / "judged_finals.tsv"
 _TATOEBA = "tatoeba:"
 _SERVICE = "service"
-"""The kind of sentences that follow each other as in a service; the other kinds are single ones."""
+"""The kind whose sentences follow each other as in a service; other kinds are single sentences."""
 _MOST_WRONG = MOST_WRONG / 2
-"""Of the finals that a bar is chosen on: of others more are wrong."""
+"""Limit for the finals that a bar is chosen on: among other finals more are wrong."""
 _GOOD = 0.75
-"""AUC of a judge that is of use. It falls while translators learn: the mistakes that are left look
-like right translations (.84 with 354 wrong finals of 1,255, .80 with 278; .80 of 2,445).
+"""Lowest AUC of a useful judge. AUC falls as translators improve: the remaining mistakes look like
+right translations (.84 with 354 wrong finals of 1,255, .80 with 278; .80 of 2,445).
 """
 _RIDGE = 10.0
-"""Keeps weights small: a hundred wrong finals are few for so many features."""
+"""L2 penalty that keeps weights small: a hundred wrong finals are few for so many features."""
 _CALM = (0.10, 0.15)
 """Shares of the right finals that may be marked."""
 
 
 @dataclass(frozen=True, slots=True)
 class JudgedFinal:
-    """A line of the file."""
+    """A line of judged_finals.tsv."""
 
     source: str
     lang: str
     kind: str
     final: str
     label: str
-    """"1": the meaning is wrong, or nobody can understand it; "0": not so; "": not judged yet."""
+    """"1": the meaning is wrong or not understandable; "0": it is right; "": not judged yet."""
     reason: str
     evidence: Evidence
 
@@ -89,12 +89,12 @@ class JudgedFinal:
 
     @property
     def hash(self) -> bytes:
-        """Of the source."""
+        """SHA-256 of the source."""
         return sha256(self.source.encode()).digest()
 
     @property
     def is_held_out(self) -> bool:
-        """Whether it is for measuring."""
+        """Whether it is held out for measuring."""
         return self.hash[0] % 2 == 1
 
 
@@ -120,20 +120,20 @@ def write(file: Path, comment: str, finals: Iterable[JudgedFinal]) -> None:
     lines = [comment, "\t".join((*_COLUMNS, *names))]
     for each in finals:
         values = (getattr(each.evidence, name) for name in names)
-        told = ("" if value is None else f"{value:.4g}" for value in values)
-        lines.append("\t".join((*(getattr(each, name) for name in _COLUMNS), *told)))
+        cells = ("" if value is None else f"{value:.4g}" for value in values)
+        lines.append("\t".join((*(getattr(each, name) for name in _COLUMNS), *cells)))
     file.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 def hidden(source: str) -> str:
-    """Return what stands in the file for a sentence of Tatoeba."""
+    """Return the hash that replaces a Tatoeba sentence in the file."""
     return _TATOEBA + sha256(source.encode()).hexdigest()[:12]
 
 
 def collected(finals: Sequence[JudgedFinal], sentences: Mapping[str, str]) -> list[JudgedFinal]:
-    """Translate the sources with the settings in force; `sentences` are those that are hidden.
+    """Translate the sources with the current settings; `sentences` gives the text of hidden ones.
 
-    A sentence of a service has the one before it in the file before it, too.
+    A sentence of a service gets the sentence before it in the file as context.
     """
     chains = {lang: Chain(settings_for(lang, {})) for lang in {each.lang for each in finals}}
     for chain in chains.values():
@@ -154,7 +154,7 @@ def collected(finals: Sequence[JudgedFinal], sentences: Mapping[str, str]) -> li
 
 
 def fitted(learnt: Sequence[JudgedFinal]) -> DoubtModel:
-    """Fit a judge, and the one for translators that give no log-probability."""
+    """Fit a judge, and a second one for translators that give no log-probability."""
     wrong = [each.is_wrong for each in learnt]
     without = [replace(each.evidence, final_mean=None) for each in learnt]
     model = fit([each.evidence for each in learnt], wrong, _RIDGE)
@@ -162,9 +162,9 @@ def fitted(learnt: Sequence[JudgedFinal]) -> DoubtModel:
 
 
 def report(model: DoubtModel, held_out: Sequence[JudgedFinal]) -> float:
-    """Print how well a judge tells right from wrong, by language and kind; return the AUC of all.
+    """Print how well a judge tells right from wrong, by language and kind; return the total AUC.
 
-    "A service": what is marked of these finals, one after the other in the order of their hashes.
+    "A service": the share of these finals that is marked if they come in the order of their hashes.
     """
     blind = replace(model, without_own=None) if model.without_own is None else model.without_own
     groups = {"all": list(held_out)}
@@ -190,8 +190,8 @@ def report(model: DoubtModel, held_out: Sequence[JudgedFinal]) -> float:
 def bars(model: DoubtModel, finals: Sequence[JudgedFinal]) -> dict[str, float]:
     """Return the bar of acceptance of each language, and print what passes it.
 
-    Bars are for services, so that they go by the sentences of services alone. What is printed of
-    others is of the held-out half, with a bar of the other half.
+    Bars are used in services, so only sentences of services count. The figures that are printed for
+    "others" are of the held-out half, with a bar chosen on the other half.
     """
     found: dict[str, float] = {}
     finals = [each for each in finals if each.kind == _SERVICE]
@@ -201,15 +201,15 @@ def bars(model: DoubtModel, finals: Sequence[JudgedFinal]) -> dict[str, float]:
         sure = [(each, _certainty(each)) for each in mine
                 if not judge.is_among_worst(model.probability(each.evidence))
                 and not each.evidence.rules and not each.evidence.terms]  # fmt: skip
-        bar = lowest_bar([(told, each.is_wrong) for each, told in sure], _MOST_WRONG)
+        bar = lowest_bar([(score, each.is_wrong) for each, score in sure], _MOST_WRONG)
         half = lowest_bar(
-            [(told, each.is_wrong) for each, told in sure if not each.is_held_out], _MOST_WRONG
+            [(score, each.is_wrong) for each, score in sure if not each.is_held_out], _MOST_WRONG
         )
         if bar is None or half is None:
             print(f"{lang}: no bar keeps wrong ones below {_MOST_WRONG:.1%}")
             continue
         found[lang] = bar
-        passed = [each.is_wrong for each, told in sure if each.is_held_out and told >= half]
+        passed = [each.is_wrong for each, score in sure if each.is_held_out and score >= half]
         right = sum(each.is_held_out and not each.is_wrong for each in mine)
         share = (len(passed) - sum(passed)) / max(1, right)
         print(f"{lang}: the bar is {bar:.4f}; of others {share:.0%} of the right ones pass, "
@@ -219,8 +219,8 @@ def bars(model: DoubtModel, finals: Sequence[JudgedFinal]) -> dict[str, float]:
 
 def _certainty(final: JudgedFinal) -> float:
     mean = final.evidence.final_mean
-    told = certainty(None if mean is None else math.exp(min(0.0, mean)), final.evidence.agreement)
-    return told or 0.0
+    value = certainty(None if mean is None else math.exp(min(0.0, mean)), final.evidence.agreement)
+    return value or 0.0
 
 
 def _scores(model: DoubtModel, some: Sequence[JudgedFinal]) -> tuple[list[float], list[bool]]:
@@ -235,14 +235,14 @@ def _told(model: DoubtModel, some: Sequence[JudgedFinal]) -> str:
     scores, wrong = _scores(model, some)
     right = sorted(score for score, is_wrong in zip(scores, wrong, strict=True) if not is_wrong)
     bad = [score for score, is_wrong in zip(scores, wrong, strict=True) if is_wrong]
-    told = f"{len(bad)} of {len(some)} serious"
+    text = f"{len(bad)} of {len(some)} serious"
     if not right or not bad:
-        return told
+        return text
     caught = [
         f"{_share([score >= right[int(len(right) * (1 - calm))] for score in bad])} at {calm:.0%}"
         for calm in _CALM
     ]
-    return f"{told}, AUC {auc(scores, wrong):.2f}, {' and '.join(caught)} of the right ones marked"
+    return f"{text}, AUC {auc(scores, wrong):.2f}, {' and '.join(caught)} of the right ones marked"
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -2,7 +2,7 @@
 
     python -m training.train.train_gemma --bible FILE --tatoeba FILE --out DIR --minutes 90
 
-`--embeddings-from` a Marian gives it the sense of most pieces from the start.
+`--embeddings-from` takes a Marian, whose embeddings give most pieces a meaning from the start.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from training.train.training import (
     train,
 )
 
-# One static shape, because each is compiled for a minute; longer pairs are left out.
+# One static shape, because compiling a shape takes a minute; longer pairs are left out.
 ROW_TOKENS = 112
 ROWS = 42
 JOIN_SHARE = 0.12
@@ -49,7 +49,7 @@ Example = tuple[list[int], int]
 
 @dataclass(frozen=True)
 class Batch:
-    """Packed rows; and where in them, flattened, what is predicted, with which weight."""
+    """Packed rows, and the predicted positions (flattened), their targets and their weights."""
 
     rows: Packed
     at: Tensor
@@ -62,7 +62,7 @@ def encode(
     pairs: list[tuple[str, str]],
     target: str = corpora.SPANISH,
 ) -> list[Example]:
-    """Token ids of each pair as one sequence, and the position from which answers are predicted."""
+    """Return each pair's token ids as one sequence, and the position before its answer."""
     asked = processor.encode([starter_text(english, target) for english, _ in pairs])
     answered = processor.encode([answer for _, answer in pairs])
     examples = []
@@ -73,10 +73,10 @@ def encode(
 
 
 def make_batch(rows: list[list[Example]], length: int, room: int | None = None) -> Batch:
-    """Rows of `length` tokens, of whose positions `room` are predicted.
+    """Return rows of `length` tokens; `room` is the number of predicted positions.
 
-    Without `room` it is half of all, one static shape for equal arguments: the answers are a
-    little less than half of all tokens, and what is too much is not predicted."""
+    By default `room` is half of all positions, which gives one static shape. Answers are a little
+    less than half of all tokens; positions beyond `room` are not predicted."""
     at: list[int] = []
     targets: list[int] = []
     for index, row in enumerate(rows):
@@ -95,8 +95,8 @@ def make_batch(rows: list[list[Example]], length: int, room: int | None = None) 
 def batches(
     split: corpora.Split, processor: sentencepiece.SentencePieceProcessor, rng: random.Random
 ) -> Iterator[Batch]:
-    """Batches without end, every pass newly mixed. Pairs meet in a row by chance, so that each
-    batch has short and long ones."""
+    """Yield batches without end; each pass is mixed anew. Pairs are packed into rows at random, so
+    that each batch has short and long pairs."""
     while True:
         examples = encode(processor, mixed_pass(split, rng, Utterances(join_share=JOIN_SHARE)))
         examples = [example for example in examples if len(example[0]) <= ROW_TOKENS]
@@ -107,7 +107,7 @@ def batches(
 
 
 def loss_of(model: Gemma, batch: Batch, autocast: torch.autocast) -> Tensor:
-    """Mean loss of the predicted tokens."""
+    """Return the mean loss of the predicted tokens."""
     with autocast:
         logits = model.logits(model(batch.rows).flatten(0, 1)[batch.at])
     return smoothed_loss(logits, batch.targets, batch.weights)
@@ -116,7 +116,7 @@ def loss_of(model: Gemma, batch: Batch, autocast: torch.autocast) -> Tensor:
 def greedy(
     model: Gemma, processor: sentencepiece.SentencePieceProcessor, texts: list[str]
 ) -> list[str]:
-    """Translate for the log: no cache, all rows at once, up to DEV_LENGTH tokens an answer."""
+    """Translate for the log: no cache, all rows at once, at most DEV_LENGTH tokens per answer."""
     with torch.no_grad():
         prompts = [
             tokens[: start + 1] for tokens, start in encode(processor, [(t, "") for t in texts])
@@ -182,7 +182,7 @@ def main() -> None:
 def prepare(
     args: argparse.Namespace, split: corpora.Split
 ) -> tuple[Gemma, sentencepiece.SentencePieceProcessor]:
-    """A new model and vocabulary, or those of `--out`; the loop loads the weights."""
+    """Return a new model and vocabulary, or those of `--out`; the loop loads the weights."""
     vocabulary, sizes = args.out / "gemma.spm", args.out / "shape.json"
     if args.resume:
         processor = sentencepiece.SentencePieceProcessor(model_file=str(vocabulary))
@@ -201,7 +201,7 @@ def prepare(
 def take_embeddings(
     model: Gemma, processor: sentencepiece.SentencePieceProcessor, marian: Path
 ) -> None:
-    """Start from a Marian's embeddings, scaled to the size that the model expects."""
+    """Copy a Marian's embeddings, scaled to the size that the model expects."""
     old = ct2_weights.read_weights(marian / "model.bin")["decoder/embeddings/weight"]
     names = json.loads((marian / "shared_vocabulary.json").read_text())
     old_processor = sentencepiece.SentencePieceProcessor(model_file=str(marian / "source.spm"))

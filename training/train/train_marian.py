@@ -3,11 +3,11 @@
     python -m training.train.train_marian --bible FILE --tatoeba FILE --out DIR \\
         --minutes 35 --init OLD_MARIAN_DIR
 
-With `--init` the old model's pieces are kept, except that the rarest 256 become byte pieces if it
-had none: then nothing is unknown any more, and all other embeddings keep their meaning.
+With `--init` the old model's pieces are kept. If it has no byte pieces, its 256 rarest pieces
+become byte pieces: then no text is unknown, and all other embeddings keep their meaning.
 
-Of several languages (`--target es fr`) the first is written by itself, each other one where its
-token, `>>fr<<`, stands before the text; with `--init` they get pieces of their own.
+With several languages (`--target es fr`) the first needs no token. Each other language is written
+when its token, such as `>>fr<<`, comes before the text; with `--init` it gets its own pieces.
 """
 
 from __future__ import annotations
@@ -57,10 +57,10 @@ from training.train.training import (
     train,
 )
 
-# One static shape, because each is compiled for a minute; longer pairs are left out.
+# One static shape, because compiling each shape takes a minute; longer pairs are left out.
 ROW_TOKENS = 96
 ROWS = 40
-"""Of a step on a CPU; a GPU has room for some hundreds."""
+"""Rows of a step on a CPU; a GPU has room for some hundreds."""
 DEV_LENGTH = 80
 
 Example = tuple[list[int], list[int]]
@@ -68,7 +68,7 @@ Example = tuple[list[int], list[int]]
 
 @dataclass(frozen=True)
 class Batch:
-    """Packed sources and targets: the same sequence numbers in the same rows."""
+    """Packed sources and targets; a pair has the same row and sequence number in both."""
 
     source: Packed
     target: Packed
@@ -79,8 +79,8 @@ def encode(
     pairs: Sequence[tuple[str, str]],
     target: str = corpora.SPANISH,
 ) -> list[Example]:
-    """Token ids of source and target, each with its end; the source begins with the language where
-    the vocabulary has a token for it."""
+    """Return token ids of source and target, each with its end token. The source begins with the
+    token of the language if the vocabulary has one."""
     end = processor.eos_id()
     asked = [processor.piece_to_id(token) for token in pieces.asked_for(processor, target)]
     english = processor.encode([pair[0] for pair in pairs])
@@ -89,12 +89,12 @@ def encode(
 
 
 def longest(example: Example) -> int:
-    """Tokens of its longer side."""
+    """Return the number of tokens of the longer side."""
     return max(len(example[0]), len(example[1]))
 
 
 def make_batch(rows: list[list[Example]], length: int) -> Batch:
-    """Both sides in rows of one static length."""
+    """Lay out both sides in rows of one static length."""
     source, target = (lay_out([[e[side] for e in row] for row in rows], length) for side in (0, 1))
     return Batch(source, target)
 
@@ -109,7 +109,7 @@ def batches(
     row_count: int = ROWS,
     part: float = 1.0,
 ) -> Iterator[Batch]:
-    """Batches without end, every pass newly mixed, `part` of it at once."""
+    """Yield batches without end; each pass is mixed anew, a share `part` of it at a time."""
     shares = {name: share * part for name, share in shares.items()}
     count = 0
     while True:
@@ -129,7 +129,7 @@ def batches(
 
 
 def loss_of(model: Marian, batch: Batch, autocast: torch.autocast) -> Tensor:
-    """Mean loss of the target tokens."""
+    """Return the mean loss of the target tokens."""
     with autocast:
         logits = model.logits(model(batch.source, batch.target).flatten(0, 1))
     weights = (batch.target.sequence > 0).flatten().float()
@@ -152,7 +152,7 @@ def greedy(
         memory = model.encode(source)
         answers: list[list[int]] = [[] for _ in texts]
         for _ in range(DEV_LENGTH):
-            # What stands at the last position is not seen yet: any id will do.
+            # The model does not see the last position yet: any id works there.
             ahead = to(lay_out([[[*a, end]] for a in answers], len(answers[0]) + 1), device)
             chosen = model.logits(model.decode(memory, source, ahead)[:, -1]).argmax(-1).tolist()
             for answer, token in zip(answers, chosen, strict=True):
@@ -261,7 +261,7 @@ def main() -> None:
 
 
 def is_new(args: argparse.Namespace) -> Callable[[str], bool]:
-    """Return a test of a parameter's name: whether its layer is one that `--init` had not."""
+    """Return a test of a parameter's name: whether the model of `--init` lacks its layer."""
     if not args.init:
         return lambda _: True
     shape = from_ctranslate2(args.init).shape
@@ -279,7 +279,7 @@ def is_new(args: argparse.Namespace) -> Callable[[str], bool]:
 def prepare(
     args: argparse.Namespace, splits: Sequence[corpora.Split]
 ) -> tuple[Marian, sentencepiece.SentencePieceProcessor]:
-    """A new model and vocabulary, or those of `--init`, or those of `--out` when resuming."""
+    """Return a new model and vocabulary, or those of `--init`, or of `--out` when resuming."""
     vocabulary = args.out / "marian.spm"
     if args.resume:
         processor = sentencepiece.SentencePieceProcessor(model_file=str(vocabulary))
@@ -317,7 +317,7 @@ def prepare(
 
 
 def texts_of(split: corpora.Split, side: int | None = None) -> Iterator[str]:
-    """Yield the texts of one pass, of both sides or of one."""
+    """Yield the texts of one pass, from both sides or from one."""
     for pair in mixed_pass(split, random.Random(0)):
         yield from pair if side is None else (pair[side],)
 

@@ -28,7 +28,7 @@ from pipeline.text.words import word_set, words
 LANGS = ("en", "es", "fr")
 _FILES = ("church_talk.tsv", "modern_speech.tsv")
 _LEAST = {"last": 8, "pair": 8, "first": 15, "before": 15, "count": 1}
-"""A feature is kept if so many cases have it."""
+"""A feature is kept if at least this many cases have it."""
 _L1, _L2, _RATE, _ROUNDS = 1.5, 0.02, 0.5, 150
 _MIDDLE = 0.25
 _LINKS = {
@@ -42,7 +42,7 @@ _LINKS = {
 
 
 def sentences(lang: str) -> Iterator[str]:
-    """Yield what there is of a language."""
+    """Yield the sentences of a language."""
     for name in _FILES:
         for line in (
             Path(__file__).parents[1].joinpath("data", name).read_text("utf-8").splitlines()
@@ -55,7 +55,7 @@ def sentences(lang: str) -> Iterator[str]:
 def cases(
     text: Iterable[str], lang: str, chance: random.Random
 ) -> Iterator[tuple[list[str], bool]]:
-    """Yield words as they were said up to a pause, and whether their sentence goes on."""
+    """Yield the words spoken up to a pause, and whether their sentence goes on."""
     links = word_set(" ".join(_LINKS[lang].split()))
     for sentence in text:
         parts = [(word, part) for part in sentence.split() for word in words(part)]
@@ -78,18 +78,18 @@ def cases(
 
 
 def fit(found: list[tuple[list[str], bool]]) -> tuple[float, dict[str, float], float]:
-    """Return bias, weights, and the area under the curve of what is held out."""
+    """Return bias, weights, and the area under the curve of the held-out cases."""
     named = [list(features(said)) for said, _ in found]
     counts = Counter(each for case in named for each in case)
     kept = sorted(each for each, count in counts.items() if count >= _LEAST[each.split()[0]])
     place = {each: at for at, each in enumerate(kept)}
     column = np.array([place[each] for case in named for each in case if each in place])
     row = np.repeat(np.arange(len(named)), [sum(e in place for e in case) for case in named])
-    told = np.array([goes_on for _, goes_on in found], float)
+    labels = np.array([goes_on for _, goes_on in found], float)
     is_held = np.arange(len(found)) % 10 == 0
     weights, bias, squares, squared = np.zeros(len(kept)), 0.0, np.full(len(kept), 1e-6), 1e-6
     for _ in range(_ROUNDS):
-        error = (1 / (1 + np.exp(-_logits(weights, bias, row, column, told))) - told) * ~is_held
+        error = (1 / (1 + np.exp(-_logits(weights, bias, row, column, labels))) - labels) * ~is_held
         slope = np.bincount(column, error[row], minlength=len(kept))
         squares += slope**2
         step = _RATE / np.sqrt(squares)
@@ -97,7 +97,7 @@ def fit(found: list[tuple[list[str], bool]]) -> tuple[float, dict[str, float], f
         weights = np.sign(weights) * np.maximum(0, np.abs(weights) - step * _L1)
         squared += error.sum() ** 2
         bias -= _RATE / np.sqrt(squared) * error.sum()
-    area = auc(_logits(weights, bias, row, column, told)[is_held], told[is_held])
+    area = auc(_logits(weights, bias, row, column, labels)[is_held], labels[is_held])
     return bias, {each: float(weights[at]) for each, at in place.items()}, area
 
 

@@ -29,19 +29,19 @@ from training.data.service_sound import Clip, Studio, scaled
 
 SEED = 20261122
 TAPE = 60
-"""Clips that are made together."""
+"""Number of clips in a tape."""
 _RATE, _STEPS, _DECAY = 0.1, 3000, 2e-3
 _WEIGHTS = np.array([0.5, 0.3, 0.2], np.float32)
-"""Of speech, song and neither: speech that is taken for song is the mistake that hurts."""
+"""Weights of speech, song and neither: speech taken for song is the worst mistake."""
 _DIGITS = 4
 _HEARD_AS_SPEECH = 0.5
-"""Of the songs, so many as if the voice detector took the singer for somebody who speaks: of real
-singers it does so with every second one, of synthetic ones never."""
+"""Share of the songs that get the voice detector's values for speech: it takes every second real
+singer for a speaker, but never a synthetic one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Examples:
-    """Windows of clips: features, shape (n, features), the index of their kind, their clip."""
+    """Windows of clips: features, shape (n, features), and the kind index and clip of each."""
 
     features: NDArray[np.float32]
     kinds: NDArray[np.intp]
@@ -49,7 +49,7 @@ class Examples:
 
 
 def windows(audio: Pcm, thought: NDArray[np.float64]) -> Iterator[NDArray[np.float32]]:
-    """Yield the features of a sound; `thought` is the voice detector's view of each block."""
+    """Yield the features of a sound; `thought` is the voice detector's probability per block."""
     features = SongFeatures()
     for block, probability in zip(blocks(audio), thought, strict=True):
         found = features.push(block, float(probability))
@@ -83,7 +83,7 @@ def _thought(audio: Pcm, detector: Silero) -> NDArray[np.float64]:
 
 
 def joined(parts: list[Examples]) -> Examples:
-    """Return all of them as one."""
+    """Return all parts joined into one."""
     return Examples(
         np.concatenate([part.features for part in parts]),
         np.concatenate([part.kinds for part in parts]),
@@ -94,8 +94,7 @@ def joined(parts: list[Examples]) -> Examples:
 def fit(data: Examples) -> SongHead:
     """Return the head with the least cross-entropy, with L2.
 
-    Plain gradient descent with momentum on standardized features; the scaling ends up in the
-    weights.
+    Plain gradient descent with momentum on standardized features; the weights include the scaling.
     """
     mean, spread = data.features.mean(axis=0), data.features.std(axis=0) + 1e-3
     x = (data.features - mean) / spread
@@ -115,7 +114,7 @@ def fit(data: Examples) -> SongHead:
 
 
 def report(head: SongHead, data: Examples) -> dict[str, dict[str, float]]:
-    """Return, for each sort of clip, its windows and the share that is taken for song."""
+    """Return, for each kind of clip, its windows and the share that is taken for song."""
     song = head.song(data.features)
     names = np.array(data.clips)
     return {
@@ -129,7 +128,7 @@ def report(head: SongHead, data: Examples) -> dict[str, dict[str, float]]:
 
 
 def auc(song: NDArray[np.float32], is_song: NDArray[np.bool_]) -> float:
-    """Return the probability that a window of song has the higher value than one of speech."""
+    """Return the probability that a window of song has a higher value than one of speech."""
     order = np.argsort(song)
     ranks = np.empty(len(song))
     ranks[order] = np.arange(1, len(song) + 1)
@@ -148,7 +147,7 @@ def recordings(folder: Path) -> Iterator[Clip]:
 
 
 def tape(seed: int, *, held_out: bool = False) -> Iterator[Clip]:
-    """Yield the clips of a tape, the same ones for a seed."""
+    """Yield the clips of a tape; the same seed gives the same clips."""
     studio = Studio(seed, held_out=held_out)
     for number in range(TAPE):
         print(f"\rtape {seed}: {number + 1}/{TAPE} clips", end="", file=sys.stderr, flush=True)
@@ -179,7 +178,7 @@ def main() -> None:
 
 
 def written(head: SongHead, seed: int, tapes: int) -> str:
-    """Return the head as its file has it."""
+    """Return the content of the head's file."""
     rows = ",\n  ".join(
         json.dumps([round(float(each), _DIGITS) for each in row]) for row in head.weights
     )

@@ -3,10 +3,10 @@
     python -m training.train.train_stt --speech speech/ --check check/ --out run/ \\
         --minutes 90 --init models/starter/stt
 
-With --init it goes on from a CTranslate2 Whisper directory; without, it starts from nothing, with a
-new tokenizer and short utterances first. The rate depends on the time that has passed: it rises,
-then falls to almost zero at --minutes. Every few minutes `run/checkpoint.pt` is replaced; --resume
-goes on from it.
+With --init, training continues from a CTranslate2 Whisper directory. Without, it starts from random
+weights, with a new tokenizer and short utterances first. The rate depends on the elapsed time: it
+rises, then falls to almost zero at --minutes. Every few minutes `run/checkpoint.pt` is replaced;
+--resume continues from it.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def report(run: Run, clips: list[Clip], noise: list[Clip], log: Path) -> None:
 
 
 def train(run: Run, shards: Shards, held_out: list[Clip], options: argparse.Namespace) -> None:
-    """Steps until --minutes have passed, counted over all resumed parts, or SIGTERM came."""
+    """Train until SIGTERM, or until --minutes have passed, counted over all resumed parts."""
     total_s = options.minutes * 60
     noise = noise_clips(500, options.seed)
     quiet = noise_clips(40, options.seed + 1)

@@ -1,7 +1,7 @@
 """The training loop that the translators share: its clock, rates, checkpoints, log and resume.
 
-The rate follows elapsed time, not steps, so that a training ends well whenever it must end: a
-short warm-up, then linear to nearly zero. Time spent before a resume counts.
+The learning rate follows elapsed time, not steps: a short warm-up, then a linear decay to nearly
+zero. So a training ends well at any time limit. Time spent before a resume counts.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ SAVE_S = 180.0
 
 
 def parser(description: str, minutes: float) -> argparse.ArgumentParser:
-    """The options that both translators' trainers have."""
+    """Return a parser with the options that the trainers of both translators share."""
     options = argparse.ArgumentParser(
         description=description, formatter_class=argparse.RawTextHelpFormatter
     )
@@ -67,12 +67,12 @@ def optimizers(
     is_new: Callable[[str], bool] = lambda _: True,
     old_share: float = 1.0,
 ) -> list[torch.optim.Optimizer]:
-    """Muon (Jordan et al., 2024, kellerjordan.github.io/posts/muon) for the matrices whose name
-    contains `layers`, AdamW for all else. Muon reaches a loss in fewer steps
-    than AdamW alone. It computes in bfloat16 whatever the machine: a CPU without it takes 15
-    seconds a step for that, 4 for all the rest, so there AdamW trains everything. The matrices of a
-    model that `goes_on` take a tenth of its rate: at all of it they forget what they knew.
-    Parameters that are not `is_new` take `old_share` of the rates."""
+    """Use Muon (Jordan et al., 2024, kellerjordan.github.io/posts/muon) for the matrices whose name
+    contains `layers`, and AdamW for all else. Muon reaches a loss in fewer steps than AdamW alone.
+    Muon always computes in bfloat16: on a CPU without it that takes 15 seconds a step, and all the
+    rest takes 4. There AdamW trains everything, at a tenth of the rate if the model `goes_on`: at
+    the full rate it forgets what it knew.
+    Parameters that are not `is_new` use `old_share` of the rates."""
 
     def groups(rate: float, is_chosen: Callable[[bool], bool]) -> list[dict[str, Any]]:
         found: dict[bool, list[nn.Parameter]] = defaultdict(list)
@@ -114,7 +114,7 @@ def cosine_at(progress: float) -> float:
 class Plan:
     """How long to train (`minutes` of wall time, earlier runs counted), where, and from what.
 
-    Of several processes that train the same weights one `leads`: it alone saves, evaluates and
+    When several processes train the same weights, only the one that `leads` saves, evaluates and
     reports. The others begin at `elapsed_s`.
     """
 
@@ -129,9 +129,9 @@ class Plan:
     rates: Callable[[float], float] = rate_at
     """Share of the peak rate at a progress from 0 to 1."""
     steps: int = 0
-    """Ends after so many, earlier runs counted, if time is not over before; 0 is by time alone."""
+    """Most steps, earlier runs included; training may end earlier by time. 0: by time alone."""
     level: str = ""
-    """What the model learns to be good at: a level of `models.steps`, or "" for what it is."""
+    """Quantization level that the model is trained for, one of `models.steps`; "" for none."""
 
     def progress(self, elapsed_s: float, step: int) -> float:
         """Return how much of the training is done, 0..1 and above."""
@@ -156,7 +156,7 @@ def half_precision(device: str) -> torch.autocast:
 
 
 def product_type(device: str) -> torch.dtype:
-    """Return in which numbers this machine multiplies fastest, of those that training needs."""
+    """Return the number type, of those that fit training, that this machine multiplies fastest."""
     able = torch.cpu.get_capabilities()
     has_half = device != "cpu" or bool(able.get("avx512_bf16") or able.get("amx_bf16"))
     return torch.bfloat16 if has_half else torch.float32
@@ -171,7 +171,7 @@ def multiplies_int8() -> bool:
 
 
 class Passes(IterableDataset[Any]):  # type: ignore[misc]  # torch.utils.data has no types
-    """Batches that `makers` processes make side by side, each of another seed.
+    """Batches that `makers` processes make in parallel, each with its own seed.
 
     A GPU learns faster than one process mixes. With one maker the trainer makes them itself.
     """
@@ -188,13 +188,13 @@ class Passes(IterableDataset[Any]):  # type: ignore[misc]  # torch.utils.data ha
         return iter(DataLoader(self, batch_size=None, num_workers=self._makers, prefetch_factor=8))
 
     def __iter__(self) -> Iterator[Any]:
-        """Yield what one of the processes makes."""
+        """Yield the batches of one process."""
         worker = get_worker_info()
         return self._make(random.Random(self._seed + (worker.id if worker else 0)))
 
 
 def to(batch: Any, device: str) -> Any:
-    """A dataclass of tensors, and of such dataclasses, moved to a device."""
+    """Return a dataclass of tensors, nested ones included, moved to a device."""
     moved = {
         name: value.to(device) if isinstance(value, Tensor) else to(value, device)
         for name, value in vars(batch).items()
@@ -211,10 +211,10 @@ def train(
     evaluate: Callable[[], str],
     plan: Plan,
 ) -> None:
-    """Train until the plan's time is over; SIGTERM saves and ends early, to be resumed.
+    """Train until the plan's time is over; SIGTERM saves and ends early, so that it can resume.
 
-    `batches` yields batches without end; `loss_of` gives the mean loss of one; `evaluate` gives
-    a line for the log. Raises ModelError when the loss is no number any more or a checkpoint
+    `batches` yields batches without end; `loss_of` returns the mean loss of one; `evaluate` returns
+    a line for the log. Raises ModelError when the loss is not a number any more or a checkpoint
     cannot be written; the last good checkpoint stays."""
     plan.directory.mkdir(parents=True, exist_ok=True)
     checkpoint = plan.directory / "checkpoint.pt"
@@ -226,7 +226,7 @@ def train(
         saved = _take_up(checkpoint, model, steppers)
         elapsed_s, step, average = saved["elapsed_s"], saved["step"], saved["loss"]
         shares = saved.get("shares")
-    # What was loaded has the rates of the earlier run; who resumes may have chosen others.
+    # The loaded state has the rates of the earlier run; a resumed run may use other rates.
     groups = [group for stepper in steppers for group in stepper.param_groups]
     storing = steps.Storing(model, plan.level, shares)
 
@@ -275,7 +275,7 @@ def train(
 
 
 class _Log:
-    """What is printed while a training runs."""
+    """Print the progress of a training."""
 
     def __init__(self, plan: Plan, elapsed_s: float, step: int) -> None:
         self._plan = plan
@@ -283,7 +283,7 @@ class _Log:
         self._step = step
 
     def tell(self, elapsed_s: float, step: int, loss: float, evaluate: Callable[[], str]) -> None:
-        """Print pace and loss, or what `evaluate` says, when it is time for it."""
+        """Print pace and loss, and the result of `evaluate`, when each is due."""
         minutes = self._plan.minutes
         if elapsed_s - self._reported >= REPORT_S:
             pace = 60 * (step - self._step) / (elapsed_s - self._reported)
@@ -303,10 +303,10 @@ class _Log:
 def _take_up(
     checkpoint: Path, model: nn.Module, steppers: list[torch.optim.Optimizer]
 ) -> dict[str, Any]:
-    """Load weights and moments; return all that was saved."""
+    """Load weights and optimizer moments; return the whole checkpoint."""
     saved: dict[str, Any] = torch.load(checkpoint, weights_only=False, map_location="cpu")
     model.load_state_dict(saved["model"])
-    # Another machine's optimizers may be others (see `optimizers`): moments begin anew then.
+    # Another machine may use other optimizers (see `optimizers`): then the moments start at zero.
     if len(saved["optimizers"]) == len(steppers):
         for stepper, state in zip(steppers, saved["optimizers"], strict=True):
             stepper.load_state_dict(state)
@@ -324,7 +324,7 @@ def _save(path: Path, state: dict[str, Any]) -> None:
             f"{path} cannot be written: {error}.",
             "Is the disk full? Make room and go on with --resume.",
         ) from error
-    fresh.replace(path)  # a kill in the middle of saving must not cost the last good checkpoint
+    fresh.replace(path)  # a kill during saving must not destroy the last good checkpoint
 
 
 def _diverged(step: int, checkpoint: Path) -> ModelError:

@@ -1,4 +1,4 @@
-// Finals read out to those who listen to the page, each once. Partials would be a stammer.
+// Screen readers read each final once. Partials would sound like stammering.
 
 import { newIn } from "../shared/words.js";
 
@@ -6,7 +6,7 @@ const KEPT = 3;
 
 const log = document.getElementById("announcer");
 
-/** Have a screen reader say this text of caption `id` in its language; of one that goes on after `before` only what is new. */
+/** Announce caption `id` in its language. If it continues `before`, announce only the new text. */
 export function announce(id, { text, lang }, before = null) {
   const rest = before?.lang === lang ? newIn(text, before.text, lang) : text;
   if (rest === "") return;
@@ -18,13 +18,13 @@ export function announce(id, { text, lang }, before = null) {
   while (log.childElementCount > KEPT) log.firstElementChild.remove();
 }
 
-/** Forget what was read out of others than `captions`, which are all there are: a screen reader could go back to it. */
+/** Remove announced captions that are not in `captions`: a screen reader could go back to them. */
 export function forgetHidden(captions) {
   const shown = new Set(captions.map(({ id }) => String(id)));
   for (const line of log.querySelectorAll("p")) if (!shown.has(line.dataset.id)) line.remove();
 }
 
-/** Forget all that was read out. */
+/** Remove all announced text. */
 export function clearAnnouncer() {
   log.replaceChildren();
 }

@@ -1,18 +1,18 @@
-// The languages of today, offered at a reader's first visit where their browser does not say which one they read.
+// Offers today's languages at the first visit, if the browser's languages do not decide it.
 
 import { languageName, setLanguage } from "../shared/i18n.js";
 
 const dialog = document.getElementById("door");
 const list = document.getElementById("door-langs");
 
-/** Whether a reader should be asked: there is a choice, and `lang`, which they got, is none of the browser's own. */
+/** Whether to ask: there is a choice, and `lang` (assigned) is none of the browser's languages. */
 export function isUnsure(targets, lang, browserLangs) {
   return targets.length > 1 && !browserLangs.some((tag) => tag.toLowerCase().split("-")[0] === lang);
 }
 
-/** Offer `langs`; `onChoose(lang)` hears the choice, which is `current` if the reader closes the sheet. */
+/** Offer `langs`; call `onChoose(lang)`, with `current` if the reader closes the sheet. */
 export function offerLanguages(langs, current, onChoose) {
-  if (!dialog.showModal || dialog.open) return; // A browser from before 2022: the settings have the choice.
+  if (!dialog.showModal || dialog.open) return; // Browser older than 2022: use the settings.
   let chosen = current;
   list.replaceChildren(...langs.map((lang) => {
     const button = document.createElement("button");

@@ -1,17 +1,17 @@
-// The church's own voice: one endless sound a language, which plays on while the phone is locked.
+// The church's own voice: one endless audio stream per language. It plays on a locked phone.
 
 const TYPE = "audio/mpeg";
 const AGAIN_MS = 2000;
 const LOOK_MS = 4000;
-const LATE_S = 3; // Sound that has piled up behind a break: a listener hears what is said now.
-const BEHIND_S = 0.6; // So much waits to be played; with less every late packet is a gap.
-const BLOCK_S = 5.5; // Of what a player that fetches for itself may hold.
+const LATE_S = 3; // Skip audio that piled up after a break: listeners hear what is said now.
+const BEHIND_S = 0.6; // Audio buffered ahead; with less, every late packet causes a gap.
+const BLOCK_S = 5.5; // The most that a player that fetches by itself may buffer.
 const KEPT_S = 20;
-// An <audio> element of Chromium takes an address in blocks of 32 kB, five seconds of this sound. What a page puts into
-// a MediaSource is played at once. Without one (iPhones) or where it takes no MP3, the element gets the address.
+// Chromium's <audio> element loads a URL in blocks of 32 kB, five seconds of this audio. Data for a
+// MediaSource plays at once. Without one (iPhones) or if it takes no MP3, the element gets the URL.
 const feeds = "MediaSource" in window && MediaSource.isTypeSupported(TYPE);
 
-/** Plays the voice of a language, through breaks of the network, always at what is said now. */
+/** Plays the voice of a language. It survives network breaks and stays at what is said now. */
 export class Listener {
   #audio;
   #lang = "";
@@ -21,7 +21,7 @@ export class Listener {
 
   #onBreak;
 
-  /** `audio` is an audio element. `onBreak` is called where the sound has broken off, before it is tried again. */
+  /** `audio` is an audio element. `onBreak` is called after the audio stops, before a retry. */
   constructor(audio, onBreak) {
     this.#audio = audio;
     this.#onBreak = onBreak;
@@ -33,18 +33,18 @@ export class Listener {
     return this.#lang !== "";
   }
 
-  /** The language that is heard, "" while none is. */
+  /** The language that is playing, "" for none. */
   get lang() {
     return this.#lang;
   }
 
-  /** Play a language; only in answer to a touch. `title` is what a locked screen shows. */
+  /** Play a language; call it only after a touch. `title` is shown on the locked screen. */
   start(lang, title) {
     this.#lang = lang;
     const { mediaSession } = navigator;
     if (mediaSession && window.MediaMetadata) {
       mediaSession.metadata = new MediaMetadata({ title });
-      // Behind a pause it goes on with what is said now.
+      // After a pause, playback resumes at what is said now.
       mediaSession.setActionHandler("play", () => this.#load());
       mediaSession.setActionHandler("pause", () => this.#audio.pause());
     }
@@ -57,7 +57,7 @@ export class Listener {
     clearTimeout(this.#timer);
     this.#leaving.abort();
     this.#audio.pause();
-    this.#audio.removeAttribute("src"); // Else it would go on fetching.
+    this.#audio.removeAttribute("src"); // Otherwise it keeps fetching.
     this.#audio.load();
   }
 
@@ -70,23 +70,23 @@ export class Listener {
     const address = `/listen/${this.#lang}?at=${Date.now()}`; // Never from a cache.
     if (feeds) this.#feed(address, signal).catch(() => signal.aborted || this.#again());
     else this.#audio.src = address;
-    // What goes wrong is told by the event "error" as well.
+    // The "error" event reports failures too.
     this.#audio.play().catch(() => {});
   }
 
-  /** Put an address's sound into the player as it comes; ends with the sound, or as `signal` says. */
+  /** Feed the audio of an address to the player until the stream ends or `signal` aborts. */
   async #feed(address, signal) {
     const source = new MediaSource();
     const url = URL.createObjectURL(source);
     this.#audio.src = url;
     await happened(source, "sourceopen");
-    URL.revokeObjectURL(url); // Its own: the player may have gone on to another.
+    URL.revokeObjectURL(url); // Only this URL: the player may use another one by now.
     const buffer = source.addSourceBuffer(TYPE);
     const answer = await fetch(address, { signal, cache: "no-store" });
     if (!answer.ok) throw new Error(answer.statusText);
     const reader = answer.body.getReader();
     for (;;) {
-      // Bytes are put in one after the other, as they come.
+      // Chunks are appended one after the other, in order.
       const { done, value } = await reader.read();
       if (done) throw new Error("The sound has ended.");
       buffer.appendBuffer(value);
@@ -103,14 +103,14 @@ export class Listener {
     if (!this.isOn) return;
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => {
-      // Who has paused it is not to be surprised: it goes on by "play".
+      // A reader who paused must not be surprised: "play" resumes.
       if (!this.isOn || (this.#audio.paused && !this.#audio.ended)) return;
-      this.#onBreak(); // Not at once: a server that restarts answers nobody.
+      this.#onBreak(); // After a delay: a server that restarts does not answer.
       this.#load();
     }, AGAIN_MS);
   }
 
-  /** Begin anew where nothing has come for a while, or so much that it would be heard late. */
+  /** Restart if no audio has arrived for a while, or if playback is too late. */
   #look() {
     const { buffered, currentTime, paused } = this.#audio;
     if (!this.isOn || paused) return;

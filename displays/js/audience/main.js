@@ -15,7 +15,7 @@ import { Settings } from "./settings.js";
 import { Speaker } from "./speaker.js";
 
 const HISTORY = 500;
-const FIRST_CAPTIONS = 16; // More than fill a phone's screen; js/audience/preconnect.js asks for as many.
+const FIRST_CAPTIONS = 16; // More than a phone's screen; same in js/audience/preconnect.js.
 const HINT_MS = 10_000;
 
 const root = document.documentElement;
@@ -25,16 +25,16 @@ const [status, statusText, notice, announcement, list, live, aloud, hint, open] 
 
 const session = new Session({ limit: HISTORY });
 let preferences = loadPreferences();
-if (preferences.lang) savePreferences(preferences); // A link's language is kept for the next visit by the plain address.
+if (preferences.lang) savePreferences(preferences); // Keep a link's language for the next visit.
 let table = words("en");
-// What is not needed for the first captions is done after them.
+// What the first captions do not need is loaded after them.
 let isRestAsked = false;
 let sheet = null;
 let speaker = null;
 let listener = null;
-let voices = []; // languages that the church's own voice speaks
+let voices = []; // languages of the church's own voice
 let hintTimer = 0;
-let service = ""; // the name of the one that is read
+let service = ""; // the name of the current service
 let staysAwake = true;
 
 const followList = new FollowList(document.getElementById("scroller"), list, (isFollowing) => {
@@ -65,12 +65,12 @@ function updateSettings() {
   sheet?.update({ preferences, langs, lang, source, page: root.lang, awake: staysAwake });
 }
 
-/** Make ready what the reader may want later. */
+/** Load what the reader may want later. */
 async function loadRest() {
   askLanguage();
   settingsSheet();
   if (window.speechSynthesis) {
-    // Ready before it is asked for: a phone speaks only in answer to a touch.
+    // Create it in advance: a phone speaks only in response to a touch.
     speaker = new Speaker(window.speechSynthesis);
   }
   try {
@@ -83,7 +83,7 @@ async function loadRest() {
   }
 }
 
-/** Ask in which languages the church's voice can be heard, and offer that or the phone's own. */
+/** Fetch the languages of the church's voice; offer that voice or the phone's own. */
 async function askVoices() {
   try {
     const response = await fetch("/listen");
@@ -92,14 +92,14 @@ async function askVoices() {
       const { Listener } = await import("./listener.js");
       listener = new Listener(new Audio(), askVoices);
     }
-    voices = spoken; // Not before: a voice that nothing plays is not offered.
+    voices = spoken; // Last: do not offer a voice that nothing can play.
   } catch (error) {
-    console.info("not fetched:", error.message); // The network is gone: it stays as it was.
+    console.info("not fetched:", error.message); // No network: the offer does not change.
   }
   offerVoice();
 }
 
-/** Offer the church's voice, which goes on while a phone is locked, else the phone's own. */
+/** Offer the church's voice, which plays while a phone is locked, else the phone's own voice. */
 function offerVoice() {
   const isChurch = voices.includes(session.lang);
   if (listener?.isOn && (!isChurch || listener.lang !== session.lang)) {
@@ -128,7 +128,7 @@ function toggleAloud() {
   else hint.hidden = true;
 }
 
-/** Tell the reader something for a while. */
+/** Show the reader a hint for a few seconds. */
 function showHint(text) {
   hint.textContent = text;
   hint.hidden = false;
@@ -136,7 +136,7 @@ function showHint(text) {
   hintTimer = setTimeout(() => (hint.hidden = true), HINT_MS);
 }
 
-/** Ask which language to read, if nobody has said so yet. */
+/** Ask which language to read, if none is chosen yet. */
 function askLanguage() {
   const { langs, source, lang } = session;
   const targets = langs.filter((each) => each !== source);
@@ -144,7 +144,7 @@ function askLanguage() {
   offerLanguages(langs, lang, (chosen) => choose("lang", chosen));
 }
 
-/** Go on reading aloud after captions came at once: with the newest. In another language only if the reader asks anew. */
+/** After a batch of captions, read on from the newest. Stop if the language has changed. */
 function resumeAloud() {
   if (!speaker?.isOn) return;
   const captions = session.captions.visible(session.lang);
@@ -173,7 +173,7 @@ function applyPreferences() {
   renderStatus();
 }
 
-/** Say how it goes: in the status line, and in the middle where there are no captions to read. */
+/** Show the state in the status line, and in the middle if there are no captions to read. */
 function renderStatus() {
   const name = statusName(session);
   const word = table[name] ?? "";
@@ -211,7 +211,7 @@ function onHello() {
   isRestAsked = true;
 }
 
-/** Show a caption, say it if it has just become final, and tell the server once it can be read. */
+/** Show a caption, announce a new final, and acknowledge the caption once it is readable. */
 function onCaption({ caption, isNew, isNewlyFinal, before }) {
   if (!isNew) return;
   renderCaptions();
@@ -226,10 +226,10 @@ function onCaption({ caption, isNew, isNewlyFinal, before }) {
 function onMessage(message) {
   const change = session.receive(message);
   if (change?.type === "hello") onHello();
-  else if (change?.type === "earlier") afterPaint(renderCaptions); // First the newest, which are what the reader came for.
+  else if (change?.type === "earlier") afterPaint(renderCaptions); // Newest captions first.
   else if (change?.type === "caption") onCaption(change);
   else if (change?.type === "status" || change?.type === "notice") renderStatus();
-  // Another Sunday, another language: take the server's own.
+  // The language is not available today: use the server's choice.
   else if (change?.code === "unknown-lang") {
     showHint(table.not_today.replace("{language}", languageName(preferences.lang)));
     choose("lang", "");
@@ -237,7 +237,7 @@ function onMessage(message) {
 }
 
 const { preconnect = null } = window;
-window.preconnect = null; // Should the socket still come, it comes too late.
+window.preconnect = null; // A socket that opens after this is too late.
 const connection = new Connection({
   kind: "audience",
   lang: preferences.lang,

@@ -1,18 +1,18 @@
-// What this reader chose, remembered on this device.
+// This reader's choices, stored on this device.
 
 import { recall, remember } from "../shared/storage.js";
 
 const KEY = "stark-translate"; // js/audience/preconnect.js reads it as well
 
-/** Text sizes by number; css/audience.css says what they are. */
+/** Text sizes by number; css/audience.css defines them. */
 export const SIZES = { smallest: 1, largest: 7 };
 
 export const THEMES = ["auto", "light", "dark", "contrast"];
 
-/** `lang` and `page` are language tags, "" for what fits the browser's own languages. */
+/** `lang` and `page` are language tags; "" means: follow the browser's languages. */
 const DEFAULTS = { size: 3, theme: "auto", source: false, lang: "", page: "" };
 
-/** The preferences of this device, defaults filled in; a link with `?lang=` chooses for it. */
+/** The preferences of this device with defaults; `?lang=` in a link overrides the language. */
 export function loadPreferences() {
   const [lang] = /^[a-z]{2,3}(?![a-z])/i.exec(new URLSearchParams(location.search).get("lang")) ?? [];
   return { ...kept(), ...(lang && { lang: lang.toLowerCase() }) };
@@ -22,11 +22,11 @@ function kept() {
   try {
     return { ...DEFAULTS, ...JSON.parse(recall("localStorage", KEY) || "{}") };
   } catch {
-    return DEFAULTS; // Another version wrote something else.
+    return DEFAULTS; // Another version wrote an unknown format.
   }
 }
 
-/** Take `?lang=` out of the address: the reader has chosen otherwise, and a reload must not forget it. */
+/** Remove `?lang=` from the address: the reader chose another one, and a reload must keep it. */
 export function forgetLinkLanguage() {
   const url = new URL(location.href);
   if (!url.searchParams.has("lang")) return;
@@ -34,7 +34,7 @@ export function forgetLinkLanguage() {
   history.replaceState(null, "", url);
 }
 
-/** Remember `preferences`; where storage is forbidden they hold until the page is closed. */
+/** Store `preferences`; if storage is forbidden, they last until the page is closed. */
 export function savePreferences(preferences) {
   remember("localStorage", KEY, JSON.stringify(preferences));
 }

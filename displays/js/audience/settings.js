@@ -1,4 +1,4 @@
-// The settings sheet of the audience page. It is fetched once the first captions are there.
+// The settings sheet of the audience page, loaded after the first captions.
 
 import { languageName, PAGE_LANGS } from "../shared/i18n.js";
 import { SIZES, THEMES } from "./preferences.js";
@@ -10,7 +10,7 @@ function option(value, text) {
   return element;
 }
 
-/** `onChoose(name, value)` hears what the reader chose; the page then says with `update` how things are. */
+/** `onChoose(name, value)` reports a choice; the page then calls `update` with the new state. */
 export class Settings {
   #dialog = document.getElementById("settings");
   #onChoose;
@@ -21,7 +21,7 @@ export class Settings {
     this.#find("page").append(...PAGE_LANGS.map((lang) => option(lang, languageName(lang))));
     this.#find("done").addEventListener("click", () => this.#close());
     this.#dialog.addEventListener("click", (event) => {
-      if (event.target === this.#dialog) this.#close(); // The backdrop.
+      if (event.target === this.#dialog) this.#close(); // A click on the backdrop.
     });
     this.#find("smaller").addEventListener("click", () => this.#resize(-1));
     this.#find("larger").addEventListener("click", () => this.#resize(1));
@@ -39,12 +39,12 @@ export class Settings {
     if (this.#dialog.open) return;
     this.#offerPast();
     if (this.#dialog.showModal) this.#dialog.showModal();
-    else this.#dialog.setAttribute("open", ""); // A browser from before 2022: it covers nothing, but it is there.
+    else this.#dialog.setAttribute("open", ""); // Browser older than 2022: the sheet is not modal.
   }
 
   /**
-   * Show the reader's `preferences`; the `langs` that the server has captions in, `lang` in use, `source` spoken; the
-   * `page`'s own language; and whether the browser lets a page keep the screen on (`awake`).
+   * Show the reader's `preferences`, the available `langs`, the `lang` in use, the spoken language
+   * `source`, the `page`'s own language, and whether the page can keep the screen on (`awake`).
    */
   update({ preferences, langs, lang, source, page, awake }) {
     this.#size = preferences.size;
@@ -52,7 +52,7 @@ export class Settings {
     this.#find("larger").disabled = this.#size >= SIZES.largest;
     this.#find("size").textContent = `${this.#size} / ${SIZES.largest}`;
     this.#find("source").checked = preferences.source;
-    // A reader of the spoken language has nothing to add under it.
+    // A reader of the spoken language has no source text to add.
     this.#find("source").disabled = lang === source;
     (this.#find(`theme-${preferences.theme}`) ?? this.#find("theme-auto")).checked = true;
     const select = this.#find("lang");
@@ -69,13 +69,13 @@ export class Settings {
     else this.#dialog.removeAttribute("open");
   }
 
-  /** Lead to past services where the church lets everybody read them. */
+  /** Show the link to past services if the church lets everybody read them. */
   async #offerPast() {
     try {
       const { past } = await (await fetch("/address")).json();
       this.#find("past").hidden = !past;
     } catch {
-      // The hall's Wi-Fi: the next opening asks again.
+      // The network failed: the next opening tries again.
     }
   }
 

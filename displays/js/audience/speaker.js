@@ -1,43 +1,43 @@
-// Captions read aloud by the phone's own voice: what is settled, each word once, never far behind.
+// Captions read aloud by the phone's own voice: settled text, each word once, never far behind.
 
 import { splitAt } from "../render/caption_text.js";
 import { gapOf, piecesOf } from "../shared/words.js";
 
-const LATE_MS = 6000; // So far behind, a listener is told what is said now, not what was.
+const LATE_MS = 6000; // Above this delay, skip to what is said now.
 const OLD_S = 15;
 const SLOW_MS = 1500;
-const FASTEST = 1.25; // Faster speech is hard to follow for those who need it most.
+const FASTEST = 1.25; // Faster speech is hard to follow for the people who need it most.
 const SLOWEST_CHARACTERS_A_S = 6;
 const CLAUSE = /^.*[.!?…;:,،؛؟、。，；：！？]["'”’»)\]]*(?=\s|$)/s;
 const UNSPACED_CLAUSE = /^.*[、。，；：！？…]/s;
 
-/** What of a caption is read to a listener of `lang`: `{lang, text}`. A printed verse without its place, no signs. */
+/** The text of a caption that is read aloud in `lang`: a verse without its reference, no marks. */
 function spokenFor({ source, target, verse }, lang) {
   if (lang === source.lang) return source;
   return verse && target.text !== "" ? verse : target;
 }
 
-/** What of a caption cannot change any more, up to the end of a clause; all of a final. */
+/** The part of a caption that cannot change, up to the end of a clause; all of a final. */
 function settled(caption, lang) {
   const spoken = spokenFor(caption, lang);
   if (caption.final) return spoken;
-  if (caption.corrected) return { lang: spoken.lang, text: "" }; // What was heard wrongly, until it is translated anew.
-  // `stable` is about the target text.
+  if (caption.corrected) return { lang: spoken.lang, text: "" }; // Wrong until retranslated.
+  // `stable` counts characters of the target text.
   const [text] = splitAt(caption.target.text, spoken === caption.target ? caption.stable : 0);
   return { lang: spoken.lang, text: (gapOf(lang) ? CLAUSE : UNSPACED_CLAUSE).exec(text)?.[0] ?? "" };
 }
 
 /**
- * Speaks captions with `synthesis`, the browser's `speechSynthesis`. What is to be said next is looked up when its turn
- * comes: a caption that was hidden or mended meanwhile is never said as it was.
+ * Speaks captions with `synthesis`, the browser's `speechSynthesis`. It looks up each text just
+ * before it speaks: it never speaks the old text of a caption that was hidden or corrected.
  */
 export class Speaker {
   #synthesis;
   #lang = "";
-  #captions = new Map(); // by id, the newest version
-  #said = new Map(); // by id, how many words were said
-  #since = new Map(); // by id, when its first word came that was not said yet, ms
-  #current = null; // {id, utterance, timer} that is being said
+  #captions = new Map(); // by id, the newest revision
+  #said = new Map(); // by id, the number of spoken words
+  #since = new Map(); // by id, when its first unspoken word arrived, ms
+  #current = null; // {id, utterance, timer} of the current speech
 
   constructor(synthesis) {
     this.#synthesis = synthesis;
@@ -47,18 +47,18 @@ export class Speaker {
     return this.#lang !== "";
   }
 
-  /** The language that is read, "" while nothing is. */
+  /** The language that is read aloud, "" for none. */
   get lang() {
     return this.#lang;
   }
 
-  /** Whether the device has a voice for `lang`. One that lists no voices at all may have one. */
+  /** Whether the device has a voice for `lang`. A device that lists no voices may have one. */
   hasVoice(lang) {
     const voices = this.#synthesis.getVoices();
     return voices.length === 0 || this.#voice(lang) !== undefined;
   }
 
-  /** Begin after `captions`, which were shown before, and say `greeting`: phones speak only after a touch that spoke. */
+  /** Skip `captions`, shown before, and speak `greeting`: phones must speak right at a touch. */
   start(captions, lang, greeting) {
     this.stop();
     this.#lang = lang;
@@ -66,13 +66,13 @@ export class Speaker {
     this.#utter(-1, greeting, 1);
   }
 
-  /** Be silent, and forget what was to be said. */
+  /** Stop, and drop what is waiting. */
   stop() {
     this.#lang = "";
     this.forget();
   }
 
-  /** Begin anew: another service's ids are of other captions. */
+  /** Start again: the ids of another service belong to other captions. */
   forget() {
     this.#captions.clear();
     this.#said.clear();
@@ -84,10 +84,10 @@ export class Speaker {
   take(caption) {
     if (!this.isOn) return;
     if (this.#isOld(caption)) return this.#passOver(caption);
-    // What an operator has written waits for its translation, and is not final until then.
+    // An operator's edit waits for its translation, and is not final until then.
     const isMended = caption.corrected || (caption.final && this.#captions.get(caption.id)?.final);
     this.#captions.set(caption.id, caption);
-    // What is put right is not said twice.
+    // Corrected text is not spoken twice.
     if (isMended && this.#said.get(caption.id) > 0) this.#passOver(caption);
     if (this.#rest(caption).length === 0) this.#since.delete(caption.id);
     else if (!this.#since.has(caption.id)) this.#since.set(caption.id, performance.now());
@@ -95,15 +95,15 @@ export class Speaker {
     this.#next();
   }
 
-  /** Leave out what has not been said yet, as of captions that are off the screen. */
+  /** Skip what is not spoken yet, for captions that are off the screen. */
   passOver(captions) {
     if (!this.isOn) return;
     for (const caption of captions) this.#passOver(caption);
-    this.#since.clear(); // Also of what was hidden while the line was lost.
+    this.#since.clear(); // Also for captions that were hidden while disconnected.
     this.#silence();
   }
 
-  /** Go on with the newest of `captions`, which have come at once and are all there are: the others are hidden by now. */
+  /** Read on from the newest of `captions`, a full list: a caption that is not in it is hidden. */
   resume(captions) {
     this.#since.clear();
     for (const caption of captions.slice(0, -1)) this.#passOver(caption);
@@ -115,18 +115,18 @@ export class Speaker {
   #passOver(caption) {
     this.#captions.set(caption.id, caption);
     const { lang, text } = spokenFor(caption, this.#lang);
-    // What was said stays said, also where it is hidden now and shown again later.
+    // Spoken words stay counted, even if the caption is hidden and shown again later.
     this.#said.set(caption.id, Math.max(piecesOf(text, lang).length, this.#said.get(caption.id) ?? 0));
     this.#since.delete(caption.id);
   }
 
-  /** Whether it is new here and was said long ago: a language that rested is filled in, backwards, for readers. */
+  /** Whether a caption is new here but old: an idle language is filled in backwards for readers. */
   #isOld({ id, end_s }) {
     const newest = this.#captions.get(Math.max(...this.#captions.keys()));
     return !this.#captions.has(id) && newest?.id > id && newest.end_s - end_s > OLD_S;
   }
 
-  /** The settled words of a caption that were not said yet. Words that a final has replaced count as said. */
+  /** The settled, unspoken words of a caption. Words that a final has replaced count as spoken. */
   #rest(caption) {
     const { lang, text } = settled(caption, this.#lang);
     return piecesOf(text, lang).slice(this.#said.get(caption.id) ?? 0);
@@ -153,7 +153,7 @@ export class Speaker {
     utterance.lang = caption ? spokenFor(caption, this.#lang).lang : this.#lang;
     utterance.voice = this.#voice(utterance.lang) ?? null;
     utterance.rate = rate;
-    // Some browsers never say that they have ended.
+    // Some browsers never report the end of an utterance.
     const timer = setTimeout(() => this.#silence(), 3000 + (text.length / SLOWEST_CHARACTERS_A_S) * 1000);
     this.#current = { id, utterance, timer };
     utterance.onend = utterance.onerror = () => {
@@ -166,15 +166,15 @@ export class Speaker {
     if (this.#current) this.#end(() => this.#synthesis.cancel());
   }
 
-  /** Go on with what is next, once the browser is rid of what was said. */
+  /** Continue with the next text after the browser has dropped the current one. */
   #end(rid = () => {}) {
     clearTimeout(this.#current.timer);
-    this.#current = null; // Before the browser says that it has ended.
+    this.#current = null; // Before the browser reports the end.
     rid();
     this.#next();
   }
 
-  /** The device's voice for a language, one that needs no network before all others. */
+  /** The device's voice for a language; a voice that works offline is preferred. */
   #voice(lang) {
     const [base] = lang.toLowerCase().split("-");
     const voices = this.#synthesis.getVoices().filter((voice) => voice.lang.toLowerCase().split(/[-_]/)[0] === base);

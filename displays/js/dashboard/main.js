@@ -1,4 +1,4 @@
-// The page of all services, which `stark-translate dashboard` has made: fetched with the operator's token and shown as it is.
+// The page of all services, made by `stark-translate dashboard`: fetched with the operator's token.
 
 import { Archive } from "../shared/archive.js";
 import { onToken } from "../shared/operator_token.js";
@@ -7,11 +7,11 @@ const at = (id) => document.getElementById(id);
 const STYLE = /<style>([^]*?)<\/style>/;
 const archive = new Archive();
 
-/** Take the place of this page: its body and its own style, nothing of ours. */
+/** Replace this page with its body and its style only. */
 function show(text) {
   const style = new CSSStyleSheet();
   style.replaceSync(STYLE.exec(text)?.[1] ?? "");
-  // Without its style in the text, since the policy of these pages forbids one inside.
+  // The style is cut out of the text: the policy of these pages forbids inline styles.
   const made = new DOMParser().parseFromString(text.replace(STYLE, ""), "text/html");
   for (const link of document.querySelectorAll("link[rel=stylesheet]")) link.remove();
   document.adoptedStyleSheets = [style];
@@ -43,7 +43,7 @@ at("login").addEventListener("submit", (event) => {
 });
 onToken((token) => {
   archive.use(token);
-  // Once the page of services is shown, this one and its form are gone.
+  // After the page of services is shown, the login form does not exist.
   if (at("login")) open();
 });
 open();

@@ -1,4 +1,4 @@
-// The demo's page: the real wall, phone and desk in frames, each as large as its screen would be, and what there is to see now.
+// The demo's page: the real wall, phone and desk in full-size frames, and what to look at now.
 
 import { loadToken } from "../shared/operator_token.js";
 import { STEPS } from "./steps.js";
@@ -13,7 +13,7 @@ const items = STEPS.map(({ name }) => {
 });
 let hasBegun = false;
 
-/** Draw a frame as wide as its own screen is, and shrink the picture to what there is room for. */
+/** Draw a frame at the width of its own screen and scale it to the available space. */
 function fit(frame) {
   const [room, width] = [frame.parentElement, Number(frame.dataset.width)];
   new ResizeObserver(() => {
@@ -50,7 +50,7 @@ async function ask() {
 }
 
 async function open() {
-  loadToken(); // The desk's frame finds it in this tab.
+  loadToken(); // The desk's frame reads it from this tab.
   const { langs } = await (await fetch("/address")).json();
   const other = langs.includes("fr") ? "fr" : langs[0];
   document.getElementById("phone-caption").textContent = `A phone: ${new Intl.DisplayNames("en", { type: "language" }).of(other)}`;

@@ -1,4 +1,4 @@
-// Made of demo/service.toml by scripts/demo/make_sermon.py.
+// Generated from demo/service.toml by scripts/demo/make_sermon.py.
 export const STEPS = [
   {"from": 0.5, "name": "greeting", "says": "A welcome: Spanish on the wall, French on the phone, both while she speaks."},
   {"from": 6.7888, "name": "names", "says": "A name that was misheard: it stands in the preacher's notes, so it is written as there."},

@@ -1,4 +1,4 @@
-// The poster that invites phones: for a screen at the door, or to print on one page.
+// The poster that invites phones: for a screen at the door, or for printing on one page.
 
 import { showAddress } from "../shared/address.js";
 import { languageName, PAGE_LANGS, setLanguage, words } from "../shared/i18n.js";
@@ -6,8 +6,8 @@ import { recall, remember } from "../shared/storage.js";
 import { STEPS } from "./words.js";
 
 const KEYS = { line: "join-line", "wifi-name": "join-wifi", "wifi-password": "join-wifi-password" };
-const CROWDED = 3; // Languages in which the poster speaks; with more it would be all words.
-const WAIT_MS = 400; // A code is drawn when the typing rests, not at each letter.
+const CROWDED = 3; // The most languages on the poster; more would be too much text.
+const WAIT_MS = 400; // The QR code is drawn after typing stops, not at each letter.
 
 const at = (id) => document.getElementById(id);
 let waiting = 0;
@@ -19,7 +19,7 @@ function textIn(tag, lang, text) {
   return element;
 }
 
-/** Invite in those of the languages that can be read on the phones; in English where the pages speak none of them. */
+/** Show the invitation in the caption languages that the pages speak, else in English. */
 function invite(langs) {
   const spoken = PAGE_LANGS.filter((lang) => langs.some((tag) => tag.split("-")[0] === lang));
   const shown = spoken.length > 0 ? spoken.slice(0, CROWDED) : ["en"];
@@ -30,7 +30,7 @@ function invite(langs) {
   at("langs").replaceChildren(...langs.map((lang) => textIn("li", lang, languageName(lang))));
 }
 
-/** Show what was typed, and remember it for the next service. */
+/** Show the typed text, and store it for the next service. */
 function showTyped() {
   for (const [id, key] of Object.entries(KEYS)) remember("localStorage", key, at(id).value);
   at("note").textContent = at("line").value.trim();

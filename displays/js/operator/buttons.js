@@ -1,11 +1,11 @@
-// The buttons for the whole service: what each would do now.
+// The buttons for the whole service: what each one does now.
 
 import { button, setText } from "./controls.js";
 import { showSpoken } from "./languages.js";
 import { offRecordMore, offRecordWords, songButton, undoWords } from "./state.js";
 import { wording } from "./wording.js";
 
-/** Press them by `command(name, fields)`. */
+/** Connect the buttons to `command(name, fields)`. */
 export function listenForButtons(element, operator, command, isSong) {
   element.pause.addEventListener("click", () => command(operator.paused ? "resume" : "pause"));
   element.song.addEventListener("click", () => command(songButton(operator.song, isSong()).command));
@@ -14,13 +14,13 @@ export function listenForButtons(element, operator, command, isSong) {
 }
 
 /**
- * Say it of all of them. `element` has them by id, `operator` is what the page knows; `isSong`: captions are held,
- * `heard`: the language that is spoken now.
+ * Update all buttons. `element` holds them by id, `operator` is the page's state, `isSong` says
+ * that captions are held, and `heard` is the language that is spoken now.
  */
 export function renderButtons(element, operator, { able, isSong, heard, command }) {
   button(element.pause, able, operator.paused ? wording.resume : wording.pause, operator.paused ? "play" : "paused");
   button(element.blank, able, operator.blank ? wording.unblank : wording.blank, operator.blank ? "screen" : "blank");
-  // What was just sent can be taken back before its answer is here: the server obeys in order.
+  // A command can be undone before its answer arrives: the server runs commands in order.
   button(element.undo, able && (operator.undo !== "" || operator.awaits), undoWords(operator.undo), "undo");
   button(element["off-record"], able, offRecordWords(operator.offRecord), operator.offRecord ? "play" : "off-record");
   setText(element["off-record-more"], operator.offRecord ? "" : offRecordMore(operator.offRecordS));

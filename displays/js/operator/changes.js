@@ -1,11 +1,11 @@
-// What a rule or a rendering would change among the captions of today, before it is kept.
+// Which captions of today a rule or a rendering would change, before it is saved.
 
 import { make } from "./row.js";
 import { fill, wording } from "./wording.js";
 
-const FEW = 3; // So many are shown at once.
+const FEW = 3; // Up to this many are shown without opening the list.
 
-/** Tell of `captions` in a list that opens, or that there are none; with null nothing is known, and nothing told. */
+/** List `captions`, or say that there are none; null (unknown) shows neither. */
 export function showChanges(also, none, captions) {
   const others = captions ?? [];
   none.hidden = captions === null || others.length > 0;

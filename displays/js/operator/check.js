@@ -1,4 +1,4 @@
-// The check before a service: started here, and what it or `stark-translate check` said last, with what to do about it.
+// The check before a service: start it, and show the last result with the fixes.
 
 import { make } from "./row.js";
 import { fill, wording } from "./wording.js";
@@ -7,7 +7,7 @@ const VERDICTS = { ok: wording.verdict_ok, look: wording.verdict_look, failed: w
 const OLD_H = 24;
 const HOUR_MS = 3_600_000;
 
-/** When the check was made, in words for people. */
+/** The age of the check in words. */
 export function age(utc, nowMs = Date.now()) {
   const hours = (nowMs - Date.parse(utc)) / HOUR_MS;
   if (hours < 1) return wording.check_hour;
@@ -15,18 +15,18 @@ export function age(utc, nowMs = Date.now()) {
   return fill(wording.check_days, { days: Math.floor(hours / OLD_H) });
 }
 
-/** `command(name)` asks the server for a check. */
+/** `command(name)` requests a check. */
 export function listenForCheck(command) {
   document.getElementById("check-now").addEventListener("click", () => command("check"));
 }
 
-/** Whether there is a server to ask. */
+/** Enable the button if there is a server to ask. */
 export function allowCheck(able) {
   const now = document.getElementById("check-now");
   now.disabled = !able || now.dataset.doing !== undefined;
 }
 
-/** Show how far a check is that somebody has started, or what came of it. */
+/** Show the progress of a check that somebody started, or its result. */
 export function showProgress({ doing, problem, check }) {
   const now = document.getElementById("check-now");
   if (doing) now.dataset.doing = doing;
@@ -35,7 +35,7 @@ export function showProgress({ doing, problem, check }) {
   if (!doing) showCheck(check);
 }
 
-/** Show a `check`, or with null that there was none. */
+/** Show a `check`; null means that there was none. */
 export function showCheck(check) {
   const [when, list, passed] = ["check-when", "check", "check-passed"].map((id) => document.getElementById(id));
   const results = check?.results ?? [];
@@ -54,7 +54,7 @@ export function showCheck(check) {
   passed.querySelector("ul").replaceChildren(...fine.map(item));
 }
 
-// What a line says in figures, its fix says in words.
+// If a line has technical figures, its fix explains it in words.
 const FIGURES = /dBFS|SHA-256|\//;
 
 function item({ test, verdict, line, fix }) {

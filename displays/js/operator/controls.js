@@ -1,13 +1,13 @@
-// Buttons and lines of the desk. What says it already is not touched: it would be laid out again.
+// Buttons and lines of the desk. Unchanged text is not written: that would cause a new layout.
 
-/** Have a button say a word with an icon, and work or not. */
+/** Set a button's word and icon, and enable or disable it. */
 export function button(one, able, word, icon) {
   one.disabled = !able;
   setText(one.querySelector(".word"), word);
   one.querySelector("use")?.setAttribute("href", `#icon-${icon}`);
 }
 
-/** Have an element say a text. */
+/** Set the text of an element. */
 export function setText(one, text) {
   if (one.textContent !== text) one.textContent = text;
 }

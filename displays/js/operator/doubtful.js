@@ -1,5 +1,5 @@
-// A doubtful final that is kept off the screens for a moment, or stands there with a mark: the operator finds it right,
-// changes it or removes it.
+// A doubtful final that is held back for a moment, or shown with a mark: the operator approves,
+// changes or removes it.
 
 import { setLanguage } from "../shared/i18n.js";
 import { loadToken } from "../shared/operator_token.js";
@@ -11,8 +11,8 @@ import { fill, wording } from "./wording.js";
 const TICK_MS = 100;
 
 /**
- * `server` has the languages of this page; `command(name, fields)` sends what becomes of it; `onChange({ id, caption,
- * isForeign })` opens it for another text, which is foreign where it is in another language than this page's.
+ * `server` has the languages of this page; `command(name, fields)` sends the decision;
+ * `onChange({ id, caption, isForeign })` opens the editor; foreign: not this page's languages.
  */
 export class Doubtful {
   #bar = document.getElementById("doubt");
@@ -38,27 +38,27 @@ export class Doubtful {
     setInterval(() => this.#held.size > 0 && this.#draw(), TICK_MS);
   }
 
-  /** The oldest that is kept back, else the newest that stands with a mark, if any. */
+  /** The oldest final that is held back, else the newest one with a mark, if any. */
   get #now() {
     const [first] = this.#held.values();
     return first ?? this.#marked;
   }
 
-  /** What a command is about: the version that the operator sees. */
+  /** The revision that the operator sees, as command fields. */
   get #about() {
     const { id, target, revision } = this.#now;
     return { id, lang: target.lang, revision };
   }
 
-  /** Take a `doubtful`; with no time left it is kept back no longer. */
+  /** Handle `doubtful`; with no time left, it is no longer held back. */
   put({ id, source, target, revision, left_s: leftS }) {
-    const key = `${id} ${target.lang}`; // Each language is judged by itself.
+    const key = `${id} ${target.lang}`; // Each language is judged separately.
     if (leftS > 0) this.#held.set(key, { id, source, target, revision, untilMs: performance.now() + 1000 * leftS });
     else this.#held.delete(key);
     this.#draw();
   }
 
-  /** Take a `caption`: one that is marked is asked about until three more are final. */
+  /** Handle `caption`: ask about a marked one until three later ones are final. */
   caption({ id, final, source, target, revision, doubtful }) {
     const marked = this.#marked;
     if (doubtful) this.#marked = { id, source, target, revision };
@@ -66,19 +66,19 @@ export class Doubtful {
     this.#draw();
   }
 
-  /** Take a `console`: all that is kept back now. */
+  /** Handle `console`: it lists all that is held back now. */
   reset(messages) {
     this.#held.clear();
     for (const message of messages) this.put(message);
     this.#draw();
   }
 
-  /** Begin anew with the captions of another language, which come again: what is kept back is in any. */
+  /** Start again in another language, whose captions are sent again; held-back finals stay. */
   changeLanguage() {
     this.#marked = null;
   }
 
-  /** Have nothing any more: it was taken off the record. */
+  /** Drop everything: it was taken off the record. */
   forget() {
     this.#held.clear();
     this.#marked = null;
@@ -86,7 +86,7 @@ export class Doubtful {
     this.#draw();
   }
 
-  /** Play what was said, or stop that. */
+  /** Play the audio of the caption, or stop it. */
   async #listen() {
     if (this.#sound.isPlaying) return this.#sound.stop();
     const { id, target } = this.#now;

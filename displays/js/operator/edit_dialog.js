@@ -1,19 +1,19 @@
-// The dialog that corrects a caption on every screen: what was heard, which is translated again, or its translation.
+// Corrects a caption on every screen: the source text (translated again) or the translation.
 
 import { setLanguage } from "../shared/i18n.js";
 import { make } from "./row.js";
 import { heardText, shownText, standing, versions } from "./utterances.js";
 import { fill, wording } from "./wording.js";
 
-/** What an operator sees of a caption, and which version it is. */
+/** What an operator sees of a caption, and its revision. */
 function seen(entry) {
   const { lang, text } = shownText(entry);
   return { heard: heardText(entry).text, text, lang, revision: entry.caption?.revision ?? 0, standing: standing(entry) };
 }
 
 /**
- * `onOpen(id)` before it opens; `onSave({ id, lang, revision, heard, text, before })` with what is new of both texts, ""
- * where nothing is, `before` being the texts of that `revision`.
+ * `onOpen(id)` runs before it opens. `onSave({ id, lang, revision, heard, text, before })` gets
+ * the changed texts, "" for an unchanged one; `before` has the texts of that `revision`.
  */
 export class EditDialog {
   #dialog = document.getElementById("edit-dialog");
@@ -57,22 +57,22 @@ export class EditDialog {
     });
     for (const area of [this.#heard, this.#text]) {
       area.addEventListener("keydown", (event) => {
-        // A caption is one paragraph, so Enter is free to save; not while an input method composes.
+        // A caption is one paragraph, so Enter saves, except while an input method composes.
         if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
         event.preventDefault();
-        // What has just changed may not have been read: it takes the button to write over that.
+        // The operator may not have read a new change: overwriting it takes the button.
         if (this.#isOver) this.#save.focus();
         else form.requestSubmit();
       });
     }
   }
 
-  /** The id of the caption that it is about. */
+  /** The id of the caption in the dialog. */
   get id() {
     return this.#entry.id;
   }
 
-  /** Open it with what was heard, of which `words` (or "") are to be corrected, and what is on the screens. */
+  /** Open with the source, with `words` (or "") of it selected, and the translation on screen. */
   open(entry, words) {
     this.#onOpen(entry.id);
     const { lang, text } = shownText(entry);
@@ -86,18 +86,18 @@ export class EditDialog {
     setLanguage(this.#text, lang);
     setLanguage(this.#newsText, lang);
     this.#tell("");
-    // Another engine's text is one press away.
+    // Another engine's text is one click away.
     const others = versions(entry).filter((version) => version.text !== text);
     this.#choices.replaceChildren(...others.map((version) => this.#choice(version)));
     this.#dialog.showModal();
     this.#heard.focus();
     const at = words ? heard.text.indexOf(words) : -1;
-    // Most edits change a word: the one that was touched, else near the end.
+    // Most edits change one word: the touched word, else one near the end.
     if (at >= 0) this.#heard.setSelectionRange(at, at + words.length);
     else this.#heard.setSelectionRange(heard.text.length, heard.text.length);
   }
 
-  /** Take what has become of the caption. A field in which nothing was typed follows it; the other is left alone. */
+  /** Handle a change of the caption. An untouched field follows it; an edited field stays. */
   follow(entry) {
     if (!this.#dialog.open || !entry || this.#entry.isForeign) return;
     const now = seen(entry);
@@ -115,32 +115,32 @@ export class EditDialog {
     else this.#tell(wording.edit_changed);
   }
 
-  /** A command was done, by anybody: what was sent from here needs no second try once the caption `entry` has it. */
+  /** Handle a finished command of any operator: if caption `entry` has our text, do not retry. */
   done(name, entry) {
     if (!this.#sent || !["edit", "correct"].includes(name)) return;
     const now = entry && !this.#sent.entry.isForeign ? seen(entry) : this.#sent;
     if (now.heard === this.#sent.heard && (name === "correct" || now.text === this.#sent.text)) this.#sent = null;
   }
 
-  /** Something is off the record: what was typed of it never comes back. */
+  /** A stretch is off the record: never restore typed text. */
   forget() {
     this.#sent = null;
   }
 
-  /** What was saved last was refused, since the caption is `entry` by now: show that beside what was typed. False if nothing was. */
+  /** The save was refused: the caption is `entry` now. Show both texts. False if none was sent. */
   reopen(entry) {
     const sent = this.#sent;
     this.#sent = null;
     if (!sent || this.#dialog.open) return false;
     this.open(sent.entry.isForeign || !entry ? sent.entry : entry, "");
-    // How a caption of another language is now is not known here: the second time it is replaced in any case.
+    // A caption in another language is unknown here: the second save replaces it in any case.
     if (sent.entry.isForeign) this.#before.revision = 0;
     [this.#heard.value, this.#text.value] = [sent.heard, sent.text];
     this.#tell(wording.edit_changed);
     return true;
   }
 
-  /** Say what has become of the caption, "" if nothing has, with its texts where others were typed. */
+  /** Show what changed in the caption ("" for nothing), with its texts if the typed ones differ. */
   #tell(says) {
     const { heard, text, standing: now } = this.#before;
     const isOther = { heard: this.#heard.value !== heard, text: this.#text.value !== text };
@@ -151,7 +151,7 @@ export class EditDialog {
     if (says === wording.edit_changed) this.#told = this.#before;
     this.#newsHeard.textContent = isOther.heard ? heard : "";
     this.#newsText.textContent = isOther.text ? text : "";
-    this.#save.disabled = now === "partial"; // It would never get its end.
+    this.#save.disabled = now === "partial"; // Its final would never come.
     this.#saveWord.textContent = this.#isOver ? wording.edit_save_over : wording.save;
   }
 

@@ -1,15 +1,15 @@
-// A button that has to be held for a second, since what it does cannot be taken back: a stray key or touch does nothing.
+// A button that must be held for a second: its effect is irreversible. A stray key does nothing.
 
 export const HOLD_MS = 1000;
 const holds = new Map();
 
-/** The hold of a button, undefined for one that is pressed as usual. */
+/** The hold of a button, undefined for a button that is pressed as usual. */
 export function holdOf(button) {
   const hold = holds.get(button);
   return hold?.needed() ? hold : undefined;
 }
 
-/** `needed()`: whether it must be held just now; `act()` when it was pressed, or held; `tooShort()` when it was let go. */
+/** `needed()`: must it be held now? `act()`: pressed or held; `tooShort()`: released too early. */
 export function needHold(button, does) {
   holds.set(button, new Hold(button, does));
 }
@@ -29,13 +29,13 @@ class Hold {
     for (const type of ["pointerup", "pointerleave", "pointercancel"]) button.addEventListener(type, () => this.end());
     button.addEventListener("keydown", (event) => this.#onKey(event));
     button.addEventListener("keyup", () => this.end());
-    button.addEventListener("contextmenu", (event) => event.preventDefault()); // What a long touch brings up.
+    button.addEventListener("contextmenu", (event) => event.preventDefault()); // From a long touch.
     button.addEventListener("click", (event) => this.#onClick(event));
-    // Who goes to another window lets go there, and no other event tells.
+    // Switching to another window releases the button, and no other event reports that.
     addEventListener("blur", () => this.end());
   }
 
-  /** Begin to hold; `done` is called when it was held for long enough. */
+  /** Start the hold; `done` is called when it was long enough. */
   start(done = () => {}) {
     if (this.#timer || this.#button.disabled) return;
     this.#button.classList.add("holding");
@@ -60,11 +60,11 @@ class Hold {
 
   #onKey(event) {
     if (!["Enter", " "].includes(event.key) || !this.needed()) return;
-    event.preventDefault(); // Else the key presses it as well.
+    event.preventDefault(); // Otherwise the key also clicks.
     if (!event.repeat) this.start();
   }
 
-  // Of a pointer, it has been held or let go by now. A press without one is that of a screen reader, which names the button.
+  // A pointer's hold is over by now. Other clicks come from screen readers, which name the button.
   #onClick(event) {
     const held = this.#acted;
     this.#acted = false;

@@ -1,4 +1,4 @@
-// After a correction: may what was put right hold for the rest of the service? One key says yes.
+// After a correction: should it apply for the rest of the service? One key confirms.
 
 import { showChanges } from "./changes.js";
 import { bare } from "./rule_dialog.js";
@@ -6,12 +6,12 @@ import { heardText, shownText } from "./utterances.js";
 import { fill, wording } from "./wording.js";
 
 const OFFER_MS = 30_000;
-const MOST_WORDS = 4; // More is another sentence, and no word that is misheard again.
+const MOST_WORDS = 4; // More words are another sentence, not a word that is misheard again.
 
-/** What a correction of one stretch of words says: `{heard, write}`; null where it says nothing that could hold. */
+/** The rule `{heard, write}` that a correction implies; null if it implies none. */
 export function ruleOf(before, after) {
   const [old, now] = [before, after].map((text) => text.split(/\s+/).filter(Boolean));
-  // From both ends: what is left between them is what was changed.
+  // Cut equal words at both ends: the rest is the change.
   let start = 0;
   while (start < Math.min(old.length, now.length) && bare(old[start]) === bare(now[start])) start += 1;
   let end = 0;
@@ -22,14 +22,14 @@ export function ruleOf(before, after) {
   return isShort && rule.heard && rule.write && rule.heard !== rule.write ? rule : null;
 }
 
-/** The word of `said` that stands about where the change of a translation begins: a guess, which the operator sees. */
+/** The word of `said` near the start of a changed translation: a guess that the operator sees. */
 export function guessOf(said, before, { heard }) {
   const share = before.indexOf(heard) / Math.max(1, before.length);
   const words = said.split(/\s+/).filter(Boolean);
   return bare(words[Math.min(words.length - 1, Math.round(share * words.length))] ?? "");
 }
 
-/** The line that offers it. `command(name, fields)` sends a rule, `ask(rule)` what it would change, `ruleDialog` of which word a rendering is one. */
+/** The offer. `command` saves a rule, `ask` previews it, `ruleDialog` asks for the source word. */
 export class HoldOffer {
   #bar = document.getElementById("hold");
   #text = document.getElementById("hold-text");
@@ -53,28 +53,28 @@ export class HoldOffer {
     document.getElementById("hold-not").addEventListener("click", () => this.#close());
   }
 
-  /** Offer what was saved of an entry, if it says anything that could hold: `heard` and `text`, "" where they are as they were `before`. */
+  /** Offer a rule for a saved entry. `heard` and `text` are "" if they are as in `before`. */
   offer({ heard, text, lang, before }, entry) {
     if (heard) {
       const rule = this.#begin(before.heard, heard, (found) => this.#command("hold-rule", found));
-      // What else it would change comes first, or that it is a word of every day.
+      // First show what else it would change; a common word is refused.
       if (rule) this.#ask(rule);
     }
-    // What is held is held for the language of this page; a doubtful final may be in another one.
+    // A rendering is saved for this page's language; a doubtful final may have another one.
     if (!text || !entry || shownText(entry).lang !== lang) return;
     const said = heardText(entry);
     const rule = this.#begin(before.text, text, (found) => this.#ruleDialog.openTerm(said, guessOf(said.text, before.text, found), found));
-    if (rule) this.#show(null); // The dialog asks of which word it is one.
+    if (rule) this.#show(null); // The dialog asks for the source word.
   }
 
-  /** Take a `preview`: show what the rule that is to be offered would change, unless it is refused or another one. */
+  /** Handle `preview`: show what the offered rule would change, unless refused or not this rule. */
   preview({ heard, write, refused, captions }) {
     const isAwaited = this.#rule?.heard === heard && this.#rule.write === write;
     if (isAwaited && refused === "") this.#show(captions);
     this.#ruleDialog.preview({ heard, write, refused, captions });
   }
 
-  /** Have nothing any more: it was taken off the record. */
+  /** Drop everything: it was taken off the record. */
   forget() {
     this.#close();
     for (const one of [this.#text, this.#also.lastElementChild]) one.replaceChildren();

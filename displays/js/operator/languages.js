@@ -1,4 +1,4 @@
-// Which language's captions the desk shows, edits and asks about, and which one is spoken, where there are several.
+// Selects the caption language of the desk, and the spoken language if there are several.
 
 import { languageName } from "../shared/i18n.js";
 import { make } from "./row.js";
@@ -8,7 +8,7 @@ const box = document.getElementById("langs");
 const spokenBox = document.getElementById("spoken");
 let drawn = "";
 
-/** Show a button for each of the `targets`, that of `lang` pressed; with one there is nothing to choose. `onChoose(lang)` hears of another. */
+/** Show a button per target; `lang` is pressed. `onChoose(lang)` is called for another one. */
 export function showLanguages({ targets, lang }, onChoose) {
   box.hidden = targets.length < 2;
   box.replaceChildren(...targets.map((target) => {
@@ -21,12 +21,12 @@ export function showLanguages({ targets, lang }, onChoose) {
 }
 
 /**
- * Show which of the `spoken` languages is heard `now`, with a button that lets the program find out and one that forces each.
- * `onForce(lang)` hears of the one that is pressed, "" for the first.
+ * Show which `spoken` language is heard `now`, with a button to detect it and one to force each.
+ * `onForce(lang)` is called with the pressed one, "" for detection.
  */
 export function showSpoken({ spoken, forced, now }, isAble, onForce) {
   const wanted = JSON.stringify([spoken, forced, now, isAble]);
-  if (wanted === drawn) return; // Who is about to press a button must not lose it.
+  if (wanted === drawn) return; // A button must not vanish while it is being pressed.
   drawn = wanted;
   spokenBox.hidden = spoken.length < 2;
   spokenBox.replaceChildren(...(spoken.length < 2 ? [] : ["", ...spoken]).map((lang) => {

@@ -1,5 +1,5 @@
-// The operator's list of utterances: one is chosen, by touch or by the arrow keys; without a choice the newest
-// that is complete and was shown, since nobody can aim at what still changes.
+// The operator's list of utterances. Touch or arrow keys choose one. Without a choice it is the
+// newest complete one that was shown: nobody can aim at text that still changes.
 
 import { FollowList } from "../render/follow_list.js";
 import { Row } from "./row.js";
@@ -12,7 +12,7 @@ function heardAround(node) {
   return (node?.nodeType === Node.TEXT_NODE ? node.parentElement : node)?.closest?.(".heard");
 }
 
-/** The selected text, if all of it lies in what was heard in one row: `{id, text}`. */
+/** The selected text, if it is all inside one row's source text: `{id, text}`. */
 export function selectedWords(selection = getSelection()) {
   const text = selection.toString().replace(/\s+/g, " ").trim();
   const heard = heardAround(selection.anchorNode);
@@ -20,7 +20,7 @@ export function selectedWords(selection = getSelection()) {
   return { id: Number(heard.closest(".row").dataset.id), text };
 }
 
-/** The text node and the place in it that lie under a press; [null, 0] where there is none. */
+/** The text node and offset at a point; [null, 0] for none. */
 function caretAt(x, y) {
   const found = document.caretPositionFromPoint?.(x, y);
   if (found) return [found.offsetNode, found.offset];
@@ -28,7 +28,7 @@ function caretAt(x, y) {
   return range ? [range.startContainer, range.startOffset] : [null, 0];
 }
 
-/** The word of what was heard that lies under a press; "" where there is none, or where it stands twice. */
+/** The source word at a point; "" if there is none or the word occurs twice. */
 export function touchedWord(heard, x, y) {
   const [node, at] = caretAt(x, y);
   if (node?.nodeType !== Node.TEXT_NODE || !heard?.contains(node)) return "";
@@ -37,7 +37,7 @@ export function touchedWord(heard, x, y) {
   return all.indexOf(word) === all.lastIndexOf(word) ? word : "";
 }
 
-/** `onChoose()` hears that another row or other words are chosen, `onOpen()` that the chosen one is to be edited. */
+/** `onChoose()`: the chosen row or words changed; `onOpen()`: edit the chosen row. */
 export class List {
   #rows = new Map();
   #tools = document.getElementById("tools");
@@ -49,7 +49,7 @@ export class List {
   #onOpen;
   #pinned = null;
 
-  /** The id of the row that commands go to, or null; and the words of its source that were selected or touched, or "". */
+  /** The id of the row that commands go to, or null; and the selected words of its source or "". */
   chosen = null;
   words = "";
 
@@ -62,7 +62,7 @@ export class List {
       this.#pin(null);
       this.#followList.toEnd();
     });
-    // Else a caption that comes meanwhile would carry a button away from under the finger.
+    // Otherwise a new caption would move a button away from under the finger.
     this.#tools.addEventListener("pointerdown", () => (this.#isPressed = true));
     for (const type of ["pointerup", "pointercancel"]) document.addEventListener(type, () => (this.#isPressed = false));
     this.#list.addEventListener("click", (event) => this.#clicked(event));
@@ -70,7 +70,7 @@ export class List {
     this.#list.addEventListener("keydown", (event) => this.#key(event));
     document.addEventListener("keydown", (event) => this.#arrow(event));
     this.#list.addEventListener("focusin", (event) => {
-      if (!event.target.matches(":focus-visible")) return; // A press on the newest must not keep it chosen.
+      if (!event.target.matches(":focus-visible")) return; // A press on the newest must not pin it.
       const id = this.#idOf(event.target);
       if (id !== this.chosen) this.#pin(id);
     });
@@ -80,10 +80,10 @@ export class List {
     });
   }
 
-  /** Show these entries and no others, without moving what is being read. */
+  /** Show exactly these entries without moving what the operator reads. */
   render(entries) {
     this.#followList.change(() => this.#reconcile(entries));
-    // A button must never act on a row that has been carried out of sight.
+    // A button must never act on a row that has scrolled out of view.
     if (this.#pinned !== null && !this.#inSight(this.#pinned)) this.#pinned = null;
     this.#choose();
   }
@@ -91,7 +91,7 @@ export class List {
   #inSight(id) {
     const row = this.#rows.get(id)?.element;
     if (!row || !this.#followList.isFollowing) return row !== undefined;
-    return row.offsetTop + row.offsetHeight > this.#scroller.scrollTop; // where it will be once the list has glided
+    return row.offsetTop + row.offsetHeight > this.#scroller.scrollTop; // after the glide
   }
 
   #reconcile(entries) {
@@ -111,7 +111,7 @@ export class List {
     }
   }
 
-  /** Choose a row for good, or with null the newest, whichever that will be. */
+  /** Pin a row; null follows the newest. */
   #pin(id, words = "") {
     this.#pinned = id;
     this.words = words;
@@ -132,7 +132,7 @@ export class List {
     this.#onChoose();
   }
 
-  /** Bring the buttons to the caption that they are about, without moving what is being read. */
+  /** Move the buttons to the chosen caption without moving what the operator reads. */
   #placeTools() {
     const body = this.#rows.get(this.chosen)?.element.querySelector(".body");
     const isThere = body ? this.#tools.parentElement === body : this.#tools.hidden;
@@ -148,7 +148,7 @@ export class List {
     }
   }
 
-  /** The list is on the page again: what is new stands at its end. */
+  /** The list is visible again: new rows are at its end. */
   shown() {
     if (this.#followList.isFollowing) this.#followList.toEnd();
   }
@@ -168,7 +168,7 @@ export class List {
     event.preventDefault();
   }
 
-  /** From the page as it opens, too, the arrow keys walk the list. */
+  /** The arrow keys move through the list, also right after the page opens. */
   #arrow(event) {
     const { key, target, ctrlKey, altKey, metaKey } = event;
     // A field of a dialog that has just closed keeps the focus until the next frame.

@@ -1,4 +1,4 @@
-// The form that lets a device in: by a code once, or by a token. Its fields are those that password managers look for.
+// Signs in a device with a one-time code or a token. Password managers recognize the fields.
 
 import { wording } from "./wording.js";
 
@@ -6,7 +6,7 @@ const [form, name, code, token, problem, enter, byToken] = ["login", "volunteer"
   document.getElementById(id),
 );
 
-/** Take `#code=123456` of the picture that the desk shows out of the address, into its field. */
+/** Move `#code=123456`, from the desk's QR code, out of the address into the field. */
 function takeCode() {
   const [, digits] = /^#code=(\d{6})$/.exec(location.hash) ?? [];
   if (!digits) return;
@@ -14,7 +14,7 @@ function takeCode() {
   code.value = digits;
 }
 
-/** `onToken(token)` where one was typed, `onCode(code, name)` where a code was. */
+/** `onToken(token)` gets a typed token, `onCode(code, name)` a typed code. */
 export function listenForLogin({ onToken, onCode }) {
   takeCode();
   addEventListener("hashchange", takeCode);
@@ -29,11 +29,11 @@ export function listenForLogin({ onToken, onCode }) {
 export function renderLogin({ isHidden, isBusy }) {
   const appears = form.hidden && !isHidden;
   form.hidden = isHidden;
-  if (appears && code.value) name.focus(); // the name is all that is missing
+  if (appears && code.value) name.focus(); // only the name is missing
   enter.disabled = isBusy;
 }
 
-/** Leave the token in its field, where a password manager finds it. */
+/** Put the token in its field, where a password manager finds it. */
 export function fillToken(value) {
   token.value = value;
 }
@@ -43,7 +43,7 @@ export function clearLogin() {
   problem.textContent = "";
 }
 
-/** Say why this device is not let in, and wait for another try. */
+/** Show why this device is refused, and wait for another try. */
 export function refuseLogin(reason) {
   problem.textContent = reason;
   (byToken.open ? token : code).select();

@@ -1,5 +1,5 @@
-// The operator's console: how it goes, what is said, and the few things that a person at the desk can do.
-//   /operator#token=...   opens it without typing the token
+// The operator's console: the state, what is said, and the few commands of the person at the desk.
+//   /operator#token=...   signs in without typing the token
 
 import { showAddress } from "../shared/address.js";
 import { Connection } from "../shared/connection.js";
@@ -50,7 +50,7 @@ const editDialog = new EditDialog({
     const { id, lang, revision, heard, text } = saved;
     if (heard) command("correct", { id, lang, revision, text: heard, target: text });
     else command("edit", { id, lang, revision, text });
-    // What is held is held for the first language.
+    // A rendering is saved for the first language only.
     if (operator.dictionary) holdOffer.offer(lang === server.targets[0] ? saved : { ...saved, text: "" }, utterances.get(id));
   },
 });
@@ -72,7 +72,7 @@ listenForKeys(element.keys);
 listenForDetails(element.details);
 listenForTabs(document.querySelector("[role=tablist]"), () => list.shown());
 
-// What the page says
+// The page's output
 
 function renderStatus() {
   const { word, icon, tone, reason } = glance({ ...server, offRecord: operator.offRecord });
@@ -80,7 +80,7 @@ function renderStatus() {
   element["state-icon"].setAttribute("href", `#icon-${icon}`);
   setText(element.state, word);
   setText(element.reason, reason);
-  // Speech comes and goes with every sentence: nobody wants that read out.
+  // Speech starts and stops with every sentence: a screen reader must not announce that.
   if (server.state !== "speech" || server.link !== "open") setText(element.said, `${word}. ${reason}`);
   const up = server.link === "open" || server.state === "ended";
   document.title = `${up ? "" : "⚠ "}${fill(wording.window_title, { state: word })}`;
@@ -105,18 +105,18 @@ function renderControls() {
   allowCheck(able);
 }
 
-/** Say what the buttons at the chosen caption do. */
+/** Update the buttons of the chosen caption. */
 function renderChosen() {
   const entry = utterances.get(list.chosen);
   const able = server.link === "open" && operator.authorized && entry !== undefined;
   const now = entry && standing(entry);
-  // What is still being said would never get its end.
+  // The final of a partial would never come.
   element.edit.disabled = !able || now === "filtered" || now === "partial";
   button(element.hide, able && now !== "filtered", now === "hidden" ? wording.bring_back : wording.hide);
   button(element["add-rule"], able && operator.dictionary !== "", dictionaryWords(list.words));
 }
 
-/** Bring the list up to date with the next frame: once, however much has come until then. */
+/** Update the list in the next frame, once, however many messages arrive before it. */
 function render() {
   if (!drawing) requestAnimationFrame(draw);
   drawing = true;
@@ -132,7 +132,7 @@ function draw() {
   element.doubtful.hidden = !isMinuteDoubtful(entries);
 }
 
-// What comes from the server
+// Messages of the server
 
 const RECEIVE = {
   hello(hello) {
@@ -221,15 +221,15 @@ function onDone({ name, undo, paused, blank, off_record: offRecord, song, spoken
   editDialog.done(name, utterances.get(editDialog.id));
 }
 
-/** Have nothing any more of what was said between two times, nor a dialog about it. */
+/** Drop everything that was said between two times, and close the dialogs. */
 function forget(stretch) {
   utterances.forget(stretch);
   for (const each of [doubtful, holdOffer, editDialog]) each.forget();
   for (const dialog of document.querySelectorAll("dialog[open]")) dialog.close();
-  draw(); // at once: a page in the background has no frames
+  draw(); // at once: a background page has no frames
 }
 
-/** The token is not taken: ask for another, unless it is only too early to try again. */
+/** The token is refused: ask for another. Forget it, unless this was only a retry too early. */
 function refuse(message) {
   if (["not-authorized", "signed-out"].includes(message.code)) forgetToken();
   Object.assign(operator, { token: "", asked: true, authorized: false });
@@ -238,7 +238,7 @@ function refuse(message) {
   refuseLogin(refusal(message));
 }
 
-/** `health` has come, so more must follow; if it does not, the link is as good as lost. */
+/** After `health` another must follow; if it does not, treat the link as lost. */
 function awaitHealth() {
   clearTimeout(silenceTimer);
   silenceTimer = setTimeout(() => onLink("lost"), SILENCE_MS);
@@ -253,10 +253,10 @@ function onLink(state) {
 const connection = new Connection({
   kind: "operator",
   onMessage(message) {
-    // A line that was silent has come back by itself.
+    // A silent connection has recovered by itself.
     if (server.link === "lost") server.link = "open";
     RECEIVE[message.type]?.(message);
-    // Levels come several times a second, and change the meter only.
+    // Levels come several times a second, and change only the meter.
     if (message.type !== "level") renderStatus();
   },
   onLink,
@@ -266,14 +266,14 @@ const connection = new Connection({
   },
 });
 
-// What the operator does
+// The operator's actions
 
 function authorize() {
   if (operator.token) connection.send({ type: "auth", token: operator.token });
   else operator.asked = true;
 }
 
-/** Send a command; return whether it is on its way. */
+/** Send a command; return whether it was sent. */
 function command(name, fields = {}) {
   const isSent = connection.send({ type: "command", name, ...fields });
   if (!isSent) notify(wording.not_done, "bad");
@@ -296,5 +296,5 @@ listenForHolds(operator, command, notify, () => offRecordMore(operator.offRecord
 element.edit.addEventListener("click", () => editDialog.open(utterances.get(list.chosen), list.words));
 element.hide.addEventListener("click", () => command(...hiding(utterances.get(list.chosen))));
 element["add-rule"].addEventListener("click", () => ruleDialog.open(recognized(utterances.get(list.chosen)), list.words, operator.dictionary));
-// A press on the button must not undo the selection that it is about.
+// A press on the button must not clear the text selection that it uses.
 element["add-rule"].addEventListener("mousedown", (event) => event.preventDefault());

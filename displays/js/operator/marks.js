@@ -1,4 +1,4 @@
-// The source text of an utterance in pieces: what the recognizer doubted, what the dictionary corrected.
+// Splits a source text: pieces that the recognizer doubted, or the dictionary corrected, or plain.
 
 import { splitAt } from "../render/caption_text.js";
 import { fill, wording } from "./wording.js";
@@ -7,8 +7,8 @@ import { fill, wording } from "./wording.js";
 export const DOUBTFUL = 0.5;
 
 /**
- * `{text, kind, heard, note}` for each piece of the source of a record, in order: "plain", "doubt" or "fixed".
- * `heard` is what the recognizer made of it; together the texts are the record's `text`.
+ * `{text, kind, heard, note}` for each piece of a record's source, in order: "plain", "doubt" or
+ * "fixed". `heard` is the recognizer's text; the joined texts are the record's `text`.
  */
 export function pieces({ raw_text: raw, corrections, words }) {
   const marks = [...fixed(raw, corrections)];

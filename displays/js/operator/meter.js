@@ -1,9 +1,9 @@
-// The input level: a bar, the loudest of the last seconds, and a warning when it is too loud or nothing is heard.
+// The input level: a bar, the recent peak, and a warning if the input is too loud or silent.
 
 import { fill, isolate, wording } from "./wording.js";
 
 const FLOOR_DBFS = -60;
-// As `stark-translate check` judges: nobody speaks below the first, and the second is quiet.
+// As in `stark-translate check`: below the first is silence, below the second is quiet.
 const SILENT_DBFS = -50;
 const QUIET_DBFS = -40;
 const HOLD_MS = 2000;
@@ -12,7 +12,7 @@ const CLIPPED_MS = 3000;
 const SILENT_MS = 10_000;
 const STALE_MS = 2000;
 
-/** What the levels so far come to. Times are milliseconds of any steady clock. */
+/** Evaluates the levels so far. Times are milliseconds of any monotonic clock. */
 export class Level {
   #peak = FLOOR_DBFS;
   #peakAt = 0;
@@ -29,18 +29,18 @@ export class Level {
     if (dbfs > SILENT_DBFS || this.#heardAt === null) this.#heardAt = nowMs;
   }
 
-  /** Forget how long it was silent: while paused nobody listens. */
+  /** Reset the silence: while paused, nobody listens. */
   rest() {
     this.#heardAt = null;
   }
 
-  /** The loudest level, held for two seconds and then falling. */
+  /** The peak level, held for two seconds, then falling. */
   peak(nowMs) {
     const fallen = Math.max(0, nowMs - this.#peakAt - HOLD_MS) / 1000;
     return Math.max(FLOOR_DBFS, this.#peak - fallen * FALL_DB_PER_S);
   }
 
-  /** `{tone, words}`: "bad" too loud, "wait" quiet or silent for long, "good". */
+  /** `{tone, words}`: "bad" is too loud, "wait" is quiet or a long silence, else "good". */
   verdict(nowMs) {
     if (nowMs - this.#clippedAt < CLIPPED_MS) return { tone: "bad", words: wording.level_loud };
     const silentMs = this.#heardAt === null ? 0 : nowMs - this.#heardAt;
@@ -57,7 +57,7 @@ function duration(ms) {
   return s < 60 ? `${s} s` : `${Math.floor(s / 60)} min`;
 }
 
-/** The level in the document, which has the elements `level`, `meter`, `level-words` and `level-number`. */
+/** Draws the level in the elements `level`, `meter`, `level-words` and `level-number`. */
 export class Meter {
   #level = new Level();
   #receivedMs = -Infinity;
@@ -67,7 +67,7 @@ export class Meter {
   #number = document.getElementById("level-number");
 
   constructor() {
-    // By itself as well: that no level comes any more is just what must be seen.
+    // Also on a timer: missing levels must be visible.
     setInterval(() => this.#draw(), 250);
   }
 

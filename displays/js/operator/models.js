@@ -1,11 +1,11 @@
-// Which models the engines run on. A service on those that ship is a mistake that must be seen.
+// The models of the engines. Starter models in a real service are a mistake that must be visible.
 
 import { isolate, wording } from "./wording.js";
 
 const ENGINES = { whisper: wording.engine_whisper, marian: wording.engine_marian, gemma: wording.engine_gemma };
 const HASH_DIGITS = 8;
 
-/** Show the models in a list of facts, and the note if any of them is a starter. */
+/** Show the models in a list, and the note if any of them is a starter model. */
 export function showModels(models, list, note) {
   note.hidden = !models.some(({ setting }) => setting === "starter");
   list.replaceChildren(...models.flatMap(({ engine, setting, file, sha256 }) => [
@@ -20,7 +20,7 @@ function tag(name, text) {
   return made;
 }
 
-/** Say whose sound is kept, if any is. */
+/** Show whose audio is kept, if any is. */
 export function showKeptSound(kept, element) {
   const says = { doubtful: wording.kept_doubtful, all: wording.kept_all }[kept];
   element.hidden = !says;

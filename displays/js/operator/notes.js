@@ -1,11 +1,11 @@
-// The notes of the sermon: dropped here as a file, drawn out on the server, corrected one by one.
+// The sermon notes: dropped here as a file, extracted on the server, corrected one by one.
 
 import { make } from "./row.js";
 import { fill, isolate, wording } from "./wording.js";
 
 const MOST_BYTES = 4_000_000;
-const PART_BYTES = 10_200; // In Base64 below the limit of a message, and whole groups of three.
-const PAUSE_MS = 40; // A display may send sixty messages a second, and a long file is many.
+const PART_BYTES = 10_200; // Fits a message in Base64, in whole groups of three bytes.
+const PAUSE_MS = 40; // The server accepts sixty messages a second, and a long file needs many.
 const LISTS = ["names", "verses", "numbers", "terms"];
 
 function pause() {
@@ -14,7 +14,7 @@ function pause() {
   });
 }
 
-/** `command(name, fields)` sends a part of a file, or an entry to take out; false where the connection is lost. */
+/** `command(name, fields)` sends part of a file or removes an entry; false if disconnected. */
 export class SermonNotes {
   #list = document.getElementById("notes");
   #none = document.getElementById("no-notes");
@@ -30,12 +30,12 @@ export class SermonNotes {
     this.#command = command;
     this.#file.addEventListener("change", () => {
       this.#add(this.#file.files);
-      // Else the same file, chosen once more, would be no change.
+      // Otherwise choosing the same file again is no change.
       this.#file.value = "";
     });
     for (const name of ["dragover", "dragleave", "drop"]) {
       this.#drop.addEventListener(name, (event) => {
-        // Else the browser would open the file in place of this page.
+        // Otherwise the browser opens the file instead of this page.
         event.preventDefault();
         this.#drop.classList.toggle("over", name === "dragover");
       });
@@ -43,7 +43,7 @@ export class SermonNotes {
     this.#drop.addEventListener("drop", (event) => this.#add(event.dataTransfer.files));
   }
 
-  /** Take a `notes`: what is known now. */
+  /** Handle `notes`: the current entries. */
   put(lists) {
     const entries = LISTS.flatMap((name) => lists[name] ?? []);
     this.#list.replaceChildren(...entries.map((entry) => this.#entry(entry)));
@@ -51,7 +51,7 @@ export class SermonNotes {
     this.#answered("");
   }
 
-  /** Take a refusal of a file: `text` says why. */
+  /** Handle the refusal of a file; `text` is the reason. */
   refuse(text) {
     this.#answered(text);
   }
@@ -74,16 +74,16 @@ export class SermonNotes {
     this.#say(told);
   }
 
-  /** Send a file, and wait for what comes of it; return why not, "" if all went well. */
+  /** Send a file and wait for the result; return the problem, "" for success. */
   async #send(file) {
     if (file.size === 0) return fill(wording.note_empty, { file: file.name });
     if (file.size > MOST_BYTES) return fill(wording.note_large, { file: file.name, size: (file.size / 1e6).toFixed(1) });
     const bytes = new Uint8Array(await file.arrayBuffer());
-    const name = file.name.slice(-80); // Its end says what it is.
+    const name = file.name.slice(-80); // The end has the file type.
     const answer = new Promise((resolve) => {
       this.#awaits = resolve;
     });
-    // Nothing is awaited any more once a part was refused.
+    // A refused part clears `#awaits` and ends the upload.
     for (let at = 0; at < bytes.length && this.#awaits; at += PART_BYTES) {
       const data = btoa(String.fromCharCode(...bytes.subarray(at, at + PART_BYTES)));
       if (!this.#command("add-notes", { file: name, size: bytes.length, at, data })) return "";
@@ -94,7 +94,7 @@ export class SermonNotes {
     return answer;
   }
 
-  /** What was sent last is in use, or refused. */
+  /** The last file is in use or refused. */
   #answered(text) {
     this.#awaits?.(text);
     this.#awaits = null;

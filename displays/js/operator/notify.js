@@ -1,10 +1,10 @@
-// A quiet line at the bottom of the desk, for some seconds.
+// A quiet message at the bottom of the desk, for some seconds.
 
 const NOTICE_MS = 12_000;
 const line = document.getElementById("notice");
 let timer = 0;
 
-/** Say a text; `tone` is "bad" for a refusal. */
+/** Show a text; `tone` is "bad" for a refusal. */
 export function notify(text, tone = "good") {
   clearTimeout(timer);
   line.textContent = text;

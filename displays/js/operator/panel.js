@@ -1,4 +1,4 @@
-// How the displays and the machine keep up, from the server's `health`.
+// How well the displays and the machine keep up, from the server's `health`.
 
 import { languageName } from "../shared/i18n.js";
 import { recall, remember } from "../shared/storage.js";
@@ -12,7 +12,7 @@ const KINDS = {
   projector: wording.kind_projector,
   obs: wording.kind_obs,
   operator: wording.kind_operator,
-  voice: "🎧", // A sign needs no translation.
+  voice: "🎧", // An icon needs no translation.
 };
 const RUNGS = {
   full: wording.rung_full,
@@ -29,7 +29,7 @@ const DROPS = {
   drafts: wording.drop_drafts,
 };
 
-/** Seconds for people: "0.8 s", "12 min", "2 h 5 min". */
+/** Seconds in readable form: "0.8 s", "12 min", "2 h 5 min". */
 export function span(seconds) {
   if (seconds < 60) return isolate(`${seconds.toFixed(seconds < 10 ? 1 : 0)} s`);
   const min = Math.floor(seconds / 60);
@@ -57,7 +57,7 @@ function dropWords([name, count]) {
   return fill(DROPS[name] ?? `{count} ${name}`, { count });
 }
 
-/** Let the checkbox `toggle` show what only those need who look after the machine. */
+/** Let the checkbox `toggle` show details that only maintainers of the machine need. */
 export function listenForDetails(toggle) {
   const show = () => document.body.classList.toggle("details", toggle.checked);
   toggle.checked = recall("localStorage", DETAILS) === "on";
@@ -91,7 +91,7 @@ export class Panel {
   }
 }
 
-/** Who reads, in a few words: "Projector 1, Phones 12"; "" where nobody does. */
+/** Who reads, in brief: "Projector 1, Phones 12"; "" for nobody. */
 export function counts(displays) {
   const found = new Map();
   for (const { kind, clients } of displays) if (kind !== "operator") found.set(kind, (found.get(kind) ?? 0) + clients);
@@ -115,7 +115,7 @@ function single({ name, kind, lang, glass_ms, behind }) {
   return make("li", "", `${KINDS[kind] ?? kind} ${name}, ${lang}: ${delay(glass_ms)}${late}`);
 }
 
-// A keeper's fact is everybody's when it is trouble.
+// A maintainer's detail is shown to everybody if it signals trouble.
 function fact([term, description, troubling, forKeepers = false]) {
   const whose = forKeepers && !troubling ? "keeper" : "";
   return [make("dt", whose, term), make("dd", troubling ? "troubling" : whose, description)];

@@ -1,4 +1,4 @@
-// What somebody may have forgotten: a state in which speech is lost or unseen goes on, and somebody has long been speaking.
+// Reminds of a forgotten state in which speech is lost or not shown while somebody keeps speaking.
 
 import { setText } from "./controls.js";
 import { wording } from "./wording.js";
@@ -8,7 +8,7 @@ const LOOK_MS = 500;
 const WALLS = new Set(["projector", "obs"]);
 const at = (id) => document.getElementById(id);
 
-// The server counts the speech of those; `end` is what ends it: the id of a button of the desk.
+// The server measures speech for these; `end` is the id of the button that ends the state.
 const TOLD = {
   "pause-forgotten": { text: wording.remind_pause, end: "pause", word: wording.resume, holds: ({ paused }) => paused },
   "song-hold-forgotten": { text: wording.remind_song, end: "song", word: wording.captions_again, holds: ({ song }) => song === "hold" },
@@ -19,21 +19,21 @@ const SEEN = {
   wall: { text: wording.remind_wall },
 };
 
-/** Counts what this page sees by itself: a muted microphone, and speech while no wall is there that was. */
+/** Tracks what this page itself sees: a muted microphone, and speech after the last wall left. */
 export class Watch {
   #hadWall = false;
   #hasWall = false;
   #sinceMs = { muted: null, wall: 0 };
   #lastMs = null;
 
-  /** Take the displays of a `health`. */
+  /** Handle the displays of a `health`. */
   displays(displays) {
     this.#hasWall = displays.some(({ kind, clients }) => WALLS.has(kind) && clients > 0);
     this.#hadWall ||= this.#hasWall;
     if (this.#hasWall) this.#sinceMs.wall = 0;
   }
 
-  /** Look at the `state` of the service; return what to remind of: "muted", "wall" or "". */
+  /** Evaluate the `state` of the service; return the reminder: "muted", "wall" or "". */
   look(state, nowMs) {
     const passedMs = nowMs - (this.#lastMs ?? nowMs);
     this.#lastMs = nowMs;
@@ -45,7 +45,7 @@ export class Watch {
   }
 }
 
-/** The line that reminds. `operator` and `server` are what the page knows. */
+/** The reminder line. `operator` and `server` are the page's state. */
 export class Reminder {
   #watch = new Watch();
   #operator;
@@ -64,7 +64,7 @@ export class Reminder {
     setInterval(() => this.#look(), LOOK_MS);
   }
 
-  /** Take a `fault`; return whether it is one that is told here. */
+  /** Handle a `fault`; return whether it is a reminder. */
   fault({ code }) {
     if (!(code in TOLD)) return false;
     this.#told = TOLD[code];
@@ -72,7 +72,7 @@ export class Reminder {
     return true;
   }
 
-  /** Take a `health`. */
+  /** Handle `health`. */
   health({ displays }) {
     this.#watch.displays(displays);
   }
@@ -89,7 +89,7 @@ export class Reminder {
 
   #look() {
     this.#seen = this.#watch.look(this.#server.link === "open" ? this.#server.state : "", performance.now());
-    if (this.#seen === "") this.#left = ""; // It is told again when it comes again.
+    if (this.#seen === "") this.#left = ""; // A new occurrence is shown again.
     this.render();
   }
 }

@@ -1,4 +1,4 @@
-// One utterance in the operator's list: what was heard, and every translation of it side by side.
+// One utterance in the operator's list: the source, and all its translations side by side.
 
 import { splitAt } from "../render/caption_text.js";
 import { setLanguage } from "../shared/i18n.js";
@@ -14,7 +14,7 @@ export function make(tag, className = "", ...children) {
   return element;
 }
 
-/** Milliseconds for people: "84 ms", "1.2 s". */
+/** Milliseconds in readable form: "84 ms", "1.2 s". */
 export function time(ms) {
   return isolate(ms < 995 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`);
 }
@@ -63,7 +63,7 @@ function cell({ by, label, lang, text, workMs, afterMs, alike, onScreen }, capti
   return make("div", onScreen ? "version shown" : "version keeper", line, body);
 }
 
-/** A list item. Its element lives as long as the utterance; `update` changes only what is different. */
+/** A list item. Its element lives as long as the utterance; `update` changes only what differs. */
 export class Row {
   #when = make("span");
   #number = make("span", "number");
@@ -78,7 +78,7 @@ export class Row {
     this.id = id;
     this.element = make("li", "row", make("p", "when", this.#when, this.#number), make("div", "body", this.#heard, this.#versions, this.#remarks));
     this.element.dataset.id = id;
-    this.#number.textContent = fill(wording.number, { id }); // as `undo` names it
+    this.#number.textContent = fill(wording.number, { id }); // `undo` uses this name
     this.element.tabIndex = -1;
   }
 
@@ -92,7 +92,7 @@ export class Row {
       const { lang, nodes } = sourceOf(entry);
       setLanguage(this.#heard, lang);
       this.#heard.replaceChildren(...nodes);
-      // The new marks in it do not know yet whether this row is the chosen one.
+      // The new marks do not know yet whether this row is chosen.
       this.choose(this.element.tabIndex === 0);
     }
     this.#versions.replaceChildren(...versions(entry).map((version) => cell(version, caption)));
@@ -102,7 +102,7 @@ export class Row {
     this.element.dataset.standing = standing(entry);
   }
 
-  /** Be the one that commands go to, and that the Tab key reaches. */
+  /** Become the row that commands go to and that the Tab key reaches. */
   choose(chosen) {
     this.element.tabIndex = chosen ? 0 : -1;
     if (chosen) this.element.setAttribute("aria-current", "true");

@@ -5,7 +5,7 @@ import { showChanges } from "./changes.js";
 import { make } from "./row.js";
 import { fill, wording } from "./wording.js";
 
-// Letters: words as short as these stand in many sentences, and a rule changes all of them.
+// In letters: such short words occur in many sentences, and a rule changes all of them.
 const SHORT = 3;
 const RULE = {
   "rule-title": wording.rule_title,
@@ -20,7 +20,7 @@ const TERM = {
   "rule-write-label": wording.term_write,
 };
 
-/** What keeps these two from being a rule, or what to mind; `{text, stops}`. */
+/** Why these two cannot be a rule (`stops`), or a warning: `{text, stops}`. */
 export function objection(heard, write) {
   if (!heard || !write) return { text: "", stops: true };
   if (![heard, write].every((words) => /[\p{L}\p{N}]/u.test(words))) return { text: wording.rule_no_words, stops: true };
@@ -31,12 +31,12 @@ export function objection(heard, write) {
   return { text: "", stops: false };
 }
 
-/** Words as they stand in a rule: without the punctuation around them. */
+/** The words of a rule: without punctuation around them. */
 export function bare(text) {
   return text.replace(/\s+/g, " ").replace(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, "");
 }
 
-/** Where `words` stand in `raw`: the places of the first and the last, counted in words; [-1, -1] if nowhere. */
+/** Where `words` are in `raw`: index of the first and last word; [-1, -1] if they are not there. */
 export function place(raw, words) {
   const [all, wanted] = [raw, words].map((text) => text.split(/\s+/).filter(Boolean).map(bare));
   const at = wanted.length ? all.findIndex((_, from) => wanted.every((word, index) => word === all[from + index])) : -1;
@@ -44,8 +44,8 @@ export function place(raw, words) {
 }
 
 /**
- * `onAdd(heard, write)` for a rule, `onHold(say, write, instead)` for how a word is translated in this service, which
- * `onAsk(say, write, instead)` asks about before: what would it change?
+ * `onAdd(heard, write)` adds a rule. `onHold(say, write, instead)` sets a translation for this
+ * service; before that, `onAsk(say, write, instead)` requests a preview of the changes.
  */
 export class RuleDialog {
   #dialog = document.getElementById("rule-dialog");
@@ -77,7 +77,7 @@ export class RuleDialog {
     this.#chips.addEventListener("click", (event) => this.#touch(event.target.closest("button")));
   }
 
-  /** Open it for what was recognized, with `words` of it (or "") in place; rules are kept in `file`. */
+  /** Open with the recognized text and `words` of it (or "") filled in; `file` keeps the rules. */
   open({ lang, text: raw }, words, file) {
     document.getElementById("rule-file").textContent = file;
     this.#show(false, raw, words);
@@ -85,7 +85,7 @@ export class RuleDialog {
     (words ? this.#write : this.#heard).focus();
   }
 
-  /** Open it for how a word of what was said is translated: `write`, and not `heard`. Which word is it? `guess` is taken. */
+  /** Open to set a word's translation: `write`, not `heard`. `guess` suggests the source word. */
   openTerm({ lang, text }, guess, { heard: instead, write: written }) {
     this.#instead = instead;
     this.#show(true, text, guess);
@@ -95,7 +95,7 @@ export class RuleDialog {
     this.#heard.focus();
   }
 
-  /** Take a `preview` of what was asked last. */
+  /** Handle the `preview` of the last request. */
   preview({ heard, write, refused, captions }) {
     if (this.#isTerm && this.#dialog.open && this.#asked === `${heard}\n${write}`) showChanges(this.#also, this.#none, refused ? null : captions);
   }
@@ -130,7 +130,7 @@ export class RuleDialog {
     if (asks) this.#onAsk(heard, write, this.#instead);
   }
 
-  /** A first touch takes one word, another one stretches that to it, one on the words taken starts anew. */
+  /** The first touch takes a word, the next extends to it; a touch on taken words starts again. */
   #touch(touched) {
     if (!touched) return;
     const all = [...this.#chips.children];
@@ -143,7 +143,7 @@ export class RuleDialog {
     this.#judge();
   }
 
-  /** Mark the words from one place to another as taken. */
+  /** Mark the words of a range as taken. */
   #take(from, to) {
     [...this.#chips.children].forEach((one, index) => one.setAttribute("aria-pressed", index >= from && index <= to));
   }

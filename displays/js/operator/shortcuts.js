@@ -1,5 +1,5 @@
-// Shortcuts, for who has switched them on: the letter shown on a button presses it, unless somebody types, a dialog is
-// open or the page is not in front. Without that no letter acts: what somebody types into the wrong window does nothing.
+// Shortcuts, off by default: a button's letter presses it, unless somebody types, a dialog is open
+// or the page has no focus. While they are off, text typed into the wrong window does nothing.
 
 import { recall, remember } from "../shared/storage.js";
 import { holdOf } from "./hold.js";
@@ -12,19 +12,19 @@ function busy(event) {
   return isTyping(event.target) || document.querySelector("dialog[open]");
 }
 
-/** Whether somebody writes there. A field of a dialog keeps the focus until the frame after the dialog has closed. */
+/** Whether somebody types there. A field keeps the focus for a frame after its dialog closes. */
 function isTyping(target) {
   const field = target.closest(TYPING);
   return field !== null && field.checkVisibility?.() !== false;
 }
 
-/** The key of a button that this event stands for, or "". */
+/** The button key of this event, or "". */
 export function keyOf({ key, ctrlKey, metaKey, altKey, shiftKey }) {
   if ((ctrlKey || metaKey) && !altKey && !shiftKey && key.toLowerCase() === "z") return "u";
   return ctrlKey || metaKey || altKey || key.length !== 1 ? "" : key.toLowerCase();
 }
 
-/** Let every button with `data-key` be pressed, or held, by its key; the checkbox `toggle` switches that off and on. */
+/** Let the key of a `data-key` button press or hold it; the checkbox `toggle` switches that. */
 export function listenForKeys(toggle) {
   let held;
   const show = () => {
@@ -46,7 +46,7 @@ export function listenForKeys(toggle) {
     const key = keyOf(event);
     const button = key && document.querySelector(`button[data-key="${CSS.escape(key)}"]`);
     if (!button || button.disabled || button.checkVisibility?.() === false) return;
-    // Else the letter would be typed into the field that the button brings up.
+    // Otherwise the letter is typed into the field that the button opens.
     event.preventDefault();
     held = holdOf(button);
     if (held) held.start();

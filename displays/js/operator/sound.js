@@ -1,6 +1,6 @@
-// What was said, as sound: for the operator only, and kept nowhere.
+// The audio of an utterance: for the operator only, and never stored.
 
-/** `onChange()` hears that it begins or ends. */
+/** `onChange()` is called when it starts or ends. */
 export class Sound {
   #context = null;
   #source = null;
@@ -14,9 +14,9 @@ export class Sound {
     return this.#source !== null;
   }
 
-  /** Play what a path of the server gives to a token, in place of what plays; false where there is nothing. */
+  /** Fetch a path with the token and play it instead of the current sound; false if it fails. */
   async play(path, token) {
-    // At the touch, before anything is awaited: else a phone keeps silent.
+    // Create it at the touch, before any await: otherwise a phone stays silent.
     this.#context ??= new AudioContext();
     this.#context.resume();
     const answer = await fetch(path, { headers: { Authorization: `Bearer ${encodeURIComponent(token)}` } }).catch(() => null);

@@ -1,4 +1,4 @@
-// What the operator's page says about how it goes, so that one glance is enough: a word, an icon, a tone, a reason.
+// The state of the service at a glance on the operator's page: a word, an icon, a tone, a reason.
 
 import { statusTone } from "../shared/status.js";
 import { fill, isolate, wording } from "./wording.js";
@@ -21,9 +21,9 @@ const GLANCES = {
   ended: [wording.state_ended, "ended", wording.help_ended],
 };
 
-const OFF_RECORD = "off the record"; // The reason where there is no more to say.
+const OFF_RECORD = "off the record"; // The reason of the server that adds no information.
 
-// Why the server is in a state, where that is one of a few.
+// The server's fixed reasons for a state.
 const REASONS = {
   "paused by the operator": wording.reason_paused,
   "blanked by the operator": wording.reason_blank,
@@ -32,25 +32,25 @@ const REASONS = {
   "captions go on by themselves when somebody speaks": wording.reason_song,
 };
 
-/** What the button for it says: what it will do, or that it ends what it did. */
+/** The label of the off-record button: what it will do, or that it ends it. */
 export function offRecordWords(on) {
   return on ? wording.off_record_back : wording.off_record_hold;
 }
 
-/** What going off the record takes away, "" if nothing. */
+/** What going off the record removes, "" for nothing. */
 export function offRecordMore(seconds) {
   return seconds > 0 ? fill(wording.off_record_removes, { seconds: Math.round(seconds) }) : "";
 }
 
-// Commands that have names of their own in the program.
+// Commands with translated names.
 const UNDONE = { pause: wording.undo_pause, blank: wording.undo_blank, "song-hold": wording.undo_song, "song-caption": wording.undo_song };
 
-/** What the button for it says, with what it takes back, as the server names it, "" for nothing. */
+/** The label of the undo button; `what` is the server's name for what it undoes, "" for nothing. */
 export function undoWords(what) {
   return what ? fill(wording.undo_what, { what: UNDONE[what] ?? what }) : wording.undo;
 }
 
-/** What the button for song says, which command it gives and what it shows, with what operators want and whether captions are held. */
+/** The song button's label, command and icon, from the operators' choice and the current state. */
 export function songButton(wanted, held) {
   if (wanted === "hold") return { word: wording.captions_again, command: "song-auto", icon: "play" };
   if (wanted === "caption") return { word: wording.hold_songs_again, command: "song-auto", icon: "song" };
@@ -59,11 +59,11 @@ export function songButton(wanted, held) {
 }
 
 /**
- * `{word, icon, tone, reason}` of the page whose link is "connecting", "open", "lost" or "outdated", with the
- * server's last state and reason. A state of a newer server that we do not know is shown by its own name.
+ * `{word, icon, tone, reason}` for a `link` of "connecting", "open", "lost" or "outdated", and the
+ * server's last state and reason. An unknown state of a newer server is shown by its own name.
  */
 export function glance({ link, state, reason, offRecord = false }) {
-  // After the service the server goes away, and nothing is lost by that.
+  // After the service the server stops, and nothing is lost.
   const over = link === "lost" && state === "ended";
   const shown = offRecord && state === "blank" ? "off-record" : state;
   const name = link === "open" || over ? shown : link;
@@ -74,24 +74,24 @@ export function glance({ link, state, reason, offRecord = false }) {
 }
 
 function glanceTone(name, told) {
-  if (name === "off-record" || name === "muted") return "bad"; // Readers are only asked to wait.
-  // Well, but with a reason: the machine gives something up already.
+  if (name === "off-record" || name === "muted") return "bad"; // Readers see only "please wait".
+  // It works, but with a reason: the machine already reduces its work.
   if ((name === "listening" || name === "speech") && told !== "") return "wait";
   return name === "speech" ? "good" : statusTone(name);
 }
 
-/** What the button for the dictionary says, with the beginning of the words that it is about. */
+/** The label of the dictionary button, with the start of the selected words. */
 export function dictionaryWords(words) {
   if (!words) return wording.dictionary;
   return fill(wording.dictionary_of, { words: words.length > 24 ? `${words.slice(0, 24)}…` : words });
 }
 
-/** What js/shared/address.js has to say of the audience's address. */
+/** The texts that js/shared/address.js shows with the audience's address. */
 export function addressWords(address) {
   return { qrCode: fill(wording.qr_code, { address }), onlyHere: wording.only_here };
 }
 
-/** What `mode` is, and what that means for the audience; empty in a service. */
+/** The name of `mode` and what it means for the audience; empty in a service. */
 export function modeNote(mode) {
   if (mode === "dry-run") return [wording.rehearsal, wording.banner_rehearsal];
   return mode === "demo" ? [wording.demo, wording.banner_demo] : ["", ""];
@@ -105,19 +105,19 @@ const HINTS = {
   "rule-exists": wording.hint_rule_exists,
 };
 
-/** One line about a refusal or a fault, with what to do where the server does not say. */
+/** One line about a refusal or a fault, with a hint if the server gives none. */
 export function refusal({ code, message }) {
   return [isolate(ended(message)), HINTS[code]].filter(Boolean).join(" ");
 }
 
-/** What a rule that was added or taken back means. */
+/** The message about a rule that was added or removed. */
 export function ruleWords({ heard, write, removed, held, lang }) {
   if (removed) return fill(wording.rule_removed, { heard });
   if (lang) return fill(wording.rule_term, { heard, write });
   return fill(held ? wording.rule_held : wording.rule_added, { heard, write });
 }
 
-/** What came of reading the settings again. */
+/** The result of reading the settings again. */
 export function reloaded({ live, next_utterance, restart }) {
   const parts = [
     [live, wording.settings_live],
@@ -128,7 +128,7 @@ export function reloaded({ live, next_utterance, restart }) {
   return [wording.settings_read, ...(told.length ? told : [wording.settings_same])].join(" ");
 }
 
-/** The server's phrases as sentences: "paused by the operator" is "Paused by the operator." */
+/** Make a sentence of a server's phrase: "paused by the operator" is "Paused by the operator." */
 function sentence(text) {
   return ended(text.charAt(0).toUpperCase() + text.slice(1));
 }

@@ -1,6 +1,6 @@
-// The verse that the last words may quote: the operator shows it, or does not want it.
+// A verse that the last words may quote: the operator shows or dismisses it.
 
-/** `command(name, fields)` sends what becomes of it. */
+/** `command(name, fields)` sends the decision. */
 export class Suggestion {
   #bar = document.getElementById("verse");
   #ref = document.getElementById("verse-ref");
@@ -13,7 +13,7 @@ export class Suggestion {
     }
   }
 
-  /** Take a `suggestion`; without a `ref` none is suggested. */
+  /** Handle `suggestion`; without `ref` there is none. */
   put(message) {
     this.#now = message;
   }

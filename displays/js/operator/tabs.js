@@ -1,8 +1,8 @@
-// The desk's two parts: what is said now, and what is set up before.
+// The desk's two tabs: live, and setup.
 
 const STEPS = { ArrowLeft: -1, ArrowRight: 1 };
 
-/** Let the tabs in the element with `role=tablist` show the part that each controls; `onShow()` hears of another part. */
+/** Let each tab of the `role=tablist` element show its panel; `onShow()` runs after a switch. */
 export function listenForTabs(tablist, onShow) {
   const tabs = [...tablist.querySelectorAll("[role=tab]")];
   const choose = (chosen) => {

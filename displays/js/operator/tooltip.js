@@ -1,4 +1,4 @@
-// What a marked word says of itself: on hover, on focus and when touched.
+// The note of a marked word: on hover, on focus and on touch.
 
 const GAP_PX = 6;
 
@@ -14,10 +14,10 @@ class Tooltip {
     root.addEventListener("pointerover", (event) => this.#show(note(event)));
     root.addEventListener("focusin", (event) => this.#show(note(event)));
     root.addEventListener("click", (event) => this.#show(note(event)));
-    // A finger leaves as it is lifted, and has asked for it just now.
+    // Only for a mouse: a finger leaves as soon as it is lifted, right after it asked for the note.
     root.addEventListener("pointerout", (event) => event.pointerType === "mouse" && this.#hide());
     root.addEventListener("focusout", () => this.#hide());
-    // Captured, since scrolling does not bubble.
+    // In the capture phase, because scrolling does not bubble.
     root.addEventListener("scroll", () => this.#hide(), { capture: true, passive: true });
     document.addEventListener("keydown", (event) => event.key === "Escape" && this.#hide());
     document.addEventListener("pointerdown", (event) => note(event) === null && this.#hide());
@@ -31,7 +31,7 @@ class Tooltip {
     this.#of = element;
     this.#tip.textContent = element.dataset.note;
     this.#tip.hidden = false;
-    // Its first line: a mark may go over two.
+    // The first line: a mark may wrap.
     const box = element.getClientRects()[0];
     const { offsetWidth: width, offsetHeight: height } = this.#tip;
     const above = box.top - height - GAP_PX;
@@ -41,7 +41,7 @@ class Tooltip {
     element.setAttribute("aria-describedby", "tip");
   }
 
-  /** Be gone where the word is: one that is taken away under a finger tells nobody. */
+  /** Hide the note if its word was removed: removal under a finger fires no event. */
   check() {
     if (this.#of?.isConnected === false) this.#hide();
   }
@@ -54,7 +54,7 @@ class Tooltip {
   }
 }
 
-/** Explain every element with `data-note` inside `root`. */
+/** Show the note of every element with `data-note` inside `root`. */
 export function explainMarks(root) {
   return new Tooltip(root);
 }

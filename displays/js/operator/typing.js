@@ -1,4 +1,4 @@
-// What nobody says: a caption that is typed, or a notice that stays on every screen.
+// Text that nobody speaks: a typed caption, or a notice that stays on every screen.
 
 import { setLanguage } from "../shared/i18n.js";
 import { noticeFor } from "../shared/notice.js";
@@ -7,7 +7,7 @@ import { fill, LANG, wording } from "./wording.js";
 
 const NAMES = new Intl.DisplayNames([LANG], { type: "language" });
 
-/** The dialog for both, and the line that shows the notice that stands. `command(name, fields)` sends one. */
+/** The dialog for both, and the line with the current notice. `command(name, fields)` sends one. */
 export class Typing {
   #dialog = document.getElementById("type-dialog");
   #form = this.#dialog.querySelector("form");
@@ -36,23 +36,23 @@ export class Typing {
     this.#dialog.querySelector(".cancel").addEventListener("click", () => this.#dialog.close());
     this.#langs.addEventListener("change", () => this.#followLanguage());
     this.#text.addEventListener("keydown", (event) => {
-      // A caption is one paragraph, so Enter is free to send; not while an input method composes.
+      // A caption is one paragraph, so Enter sends, except while an input method composes.
       if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
       event.preventDefault();
       this.#form.requestSubmit();
     });
   }
 
-  /** Take a `hello`: which languages there are, and the notice that stands. */
+  /** Handle `hello`: the languages and the current notice. */
   onHello({ source, targets, notice }) {
     const langs = [...new Set([source, ...targets])];
     const [before, now] = [[...new Set([this.#source, ...this.#targets])], langs].map((each) => each.join());
     [this.#source, this.#targets, this.#texts] = [source, targets, notice?.texts ?? {}];
-    // Only then: a language that was chosen must outlive a lost connection.
+    // Only if changed: a chosen language must survive a lost connection.
     if (before !== now) this.#langs.replaceChildren(...langs.map((lang) => choice(lang, lang === source)));
   }
 
-  /** Take a `notice`. */
+  /** Handle `notice`. */
   onNotice({ texts }) {
     this.#texts = texts;
   }

@@ -1,9 +1,9 @@
-// What was said, as an operator sees it: each caption together with its record. No document in here.
+// What was said, as the operator sees it: each caption with its record. No DOM.
 
 import { DoubtScale } from "./doubt.js";
 import { fill, wording } from "./wording.js";
 
-/** The newest `limit` utterances of a session, by id: `{id, caption, record, compare}`, of which each may be null. */
+/** The newest `limit` utterances of a session by id: `{id, caption, record, compare}` or nulls. */
 export class Utterances {
   #entries = new Map();
   #lang = "";
@@ -15,9 +15,9 @@ export class Utterances {
     this.#limit = limit;
   }
 
-  /** Take a `hello`: what changed since we left, or all captions there are. */
+  /** Handle `hello`: the changes since the last connection, or all captions. */
   onHello({ session, lang, resumed, captions }) {
-    // The ids of another session are of other captions.
+    // The ids of another session belong to other captions.
     if (session !== this.#session) this.#entries.clear();
     this.#session = session;
     this.#lang = lang;
@@ -26,30 +26,30 @@ export class Utterances {
     for (const caption of captions) this.caption(caption);
   }
 
-  /** Take a `caption`; an older revision than the one we have changes nothing. */
+  /** Handle `caption`; an older revision changes nothing. */
   caption(message) {
     const entry = this.#entry(message.id);
-    // A `hello` after a lost line may come behind a caption that is newer than it.
+    // After a reconnect, `hello` may hold an older revision than this one.
     if (!entry.caption || entry.caption.seq < message.seq) entry.caption = message;
     this.#prune();
   }
 
-  /** Take an `utterance`. */
+  /** Handle `utterance`. */
   record(message) {
     const entry = this.#entry(message.id);
-    // Once: what was marked must not lose its mark because later captions are worse.
+    // Only once: a mark must not vanish because later captions are worse.
     if (!entry.record) entry.isDoubtful = this.#doubts.marks(message);
     entry.record = message;
     this.#prune();
   }
 
-  /** Take a `compare`: a second final, beside the one that is shown. */
+  /** Handle `compare`: a second final, next to the one that is shown. */
   compare(message) {
     this.#entry(message.id).compare = message;
     this.#prune();
   }
 
-  /** Take a `purged`: have nothing any more of what has a part between two times. */
+  /** Handle `purged`: drop every entry that overlaps the time range. */
   forget({ from_s: fromS, to_s: toS }) {
     for (const [id, { caption, record }] of this.#entries) {
       const { start_s: startS, end_s: endS } = record ?? caption ?? { start_s: fromS, end_s: toS };
@@ -61,7 +61,7 @@ export class Utterances {
     return this.#entries.get(id);
   }
 
-  /** Those that have something to show, oldest first. */
+  /** The entries that have something to show, oldest first. */
   list() {
     return [...this.#entries.values()].filter((entry) => standing(entry) !== "nothing").sort((a, b) => a.id - b.id);
   }
@@ -79,35 +79,35 @@ export class Utterances {
   }
 
   #prune() {
-    // By the id and not by the map's order: the record of an old one may come last.
+    // By id, not by the order of the map: the record of an old one may come last.
     while (this.#entries.size > this.#limit) this.#entries.delete(Math.min(...this.#entries.keys()));
   }
 }
 
 /**
- * "partial", "final" or "edited" on the displays; "hidden" or forgotten by them; "filtered": never meant for
- * them; "nothing": an empty caption of which nothing is known.
+ * "partial", "final" or "edited": on the displays; "hidden": hidden or forgotten by them;
+ * "filtered": never sent to them; "nothing": an empty caption without other data.
  */
 export function standing(entry) {
   const { caption, record } = entry;
   if (caption?.target.text) {
-    if (!caption.final && !caption.corrected) return "partial"; // What is corrected is final when it is translated.
+    if (!caption.final && !caption.corrected) return "partial"; // Corrected: final when translated.
     return caption.corrected || caption.target.engine === "operator" ? "edited" : "final";
   }
-  if (caption?.corrected && caption.source.text) return "edited"; // Its translation is on its way.
+  if (caption?.corrected && caption.source.text) return "edited"; // It is being translated.
   if (record?.filtered) return "filtered";
   return finalOf(entry) || (record?.final && caption) ? "hidden" : "nothing";
 }
 
-/** The final that a record tells of, null where the page shows the captions of another language: records are of the first one. */
+/** The final of a record, null if the page shows another language: records are of the first one. */
 function finalOf({ lang, record }) {
   return record?.final && (!lang || record.final.lang === lang) ? record.final : null;
 }
 
 /**
- * The translations of an utterance, each `{by, label, lang, text, workMs, afterMs, alike, onScreen}`: the quick translator's, the
- * final one's, one to compare with, an operator's. `by` is who made it, `label` what it is in plain words. `workMs`: how long it took; `afterMs`: from the last syllable
- * until it was there; `alike`: how far it agrees with the final, 0..1. All three may be null.
+ * The translations of an utterance: the quick one, the final, one to compare, an operator's.
+ * `by` is the engine or person, `label` a plain name, `workMs` the duration, `afterMs` the delay
+ * since the last syllable, `alike` the agreement with the final, 0..1; the last three may be null.
  */
 export function versions(entry) {
   const { caption, record, compare } = entry;
@@ -118,7 +118,7 @@ export function versions(entry) {
   const found = [];
   const twoSpoke = partial && (partial.engine !== final.engine || partial.text !== final.text);
   if (twoSpoke) found.push(version(partial, wording.first_try, record.partial_ms, record.last_syllable_to_partial_ms));
-  // Where the quick translation became the final, its time is the final's.
+  // If the quick translation became the final, use its time.
   found.push(version(final, wording.second_try, record.final_ms ?? record.partial_ms, record.last_syllable_to_final_ms));
   if (shown && standing(entry) !== "edited") found.at(-1).onScreen = true;
   if (compare) found.push({ ...version(compare, wording.second_try, compare.ms), alike: compare.agreement });
@@ -126,28 +126,28 @@ export function versions(entry) {
   return found;
 }
 
-/** The command that hides an utterance, or shows it again, and its fields. */
+/** The command and fields that hide an utterance, or show it again. */
 export function hiding(entry) {
   const { id, lang, caption } = entry;
   const revision = caption?.revision ?? 0;
   if (standing(entry) === "hidden") return ["show", { id, lang, revision }];
-  // What is still being said changes several times a second, and goes whatever it has become.
+  // A partial changes several times a second: hide any revision of it.
   return ["hide", { id, lang, revision: caption?.final ? revision : 0 }];
 }
 
-/** What the displays show of an utterance, or showed before it was hidden: `{lang, text}`. */
+/** The text that the displays show or showed before it was hidden: `{lang, text}`. */
 export function shownText(entry) {
   const { caption, lang } = entry;
   return caption?.target.text ? caption.target : (finalOf(entry) ?? { lang, text: "" });
 }
 
-/** What was said, as far as is known: an operator's own words, else the recognizer's; `{lang, text}`. */
+/** The best known source text: the operator's, else the recognizer's; `{lang, text}`. */
 export function heardText({ caption, record }) {
   if (caption?.corrected && caption.source.text) return caption.source;
   return record ? { lang: record.lang, text: record.text } : caption.source;
 }
 
-/** What the recognizer has heard, before the dictionary; `{lang, text}`. */
+/** The recognized text, before the dictionary; `{lang, text}`. */
 export function recognized({ caption, record }) {
   return record ? { lang: record.lang, text: record.raw_text } : caption.source;
 }
@@ -180,7 +180,7 @@ const FILTERED = {
   "wrong-script": wording.filtered_script,
 };
 
-/** What was found out by comparing a final with what was said, "" if there is nothing to do. */
+/** The result of comparing a final with its source, "" if nothing needs attention. */
 function checkWords({ kind, outcome, said, found, written }) {
   if (outcome === "repaired") return fill(wording.check_repaired, { found, written });
   if (outcome !== "doubtful") return "";
@@ -190,10 +190,10 @@ function checkWords({ kind, outcome, said, found, written }) {
   return fill(written ? wording.check_missing_as : wording.check_missing, { said, written });
 }
 
-/** What the operator should know about an utterance, in words: `{text, strong}`. */
+/** Remarks on an utterance for the operator: `{text, strong}`. */
 export function remarks(entry) {
   const { caption, record } = entry;
-  // What the program found holds of a text that is no longer there.
+  // The program's findings are about a text that was replaced.
   const isCorrected = caption?.corrected && caption.source.text !== "";
   if (!isCorrected) return findings(entry);
   return record?.text ? [{ text: fill(wording.corrected, { text: record.text }), strong: false }] : [];
@@ -207,7 +207,7 @@ function findings(entry) {
   if (now === "hidden") put(wording.not_on_screens, true);
   if (now === "filtered") put(fill(wording.not_shown, { why: FILTERED[record.filtered] ?? record.filtered }), true);
   if (caption?.verse && caption.target.text) put(fill(wording.verse_on_screens, caption.verse), false);
-  if (Number.isInteger(record?.repeats)) put(`↻ ${fill(wording.number, { id: record.repeats })}`, false); // An interpreter says it again.
+  if (Number.isInteger(record?.repeats)) put(`↻ ${fill(wording.number, { id: record.repeats })}`, false); // Said again by an interpreter.
   const isOwn = finalOf(entry) !== null;
   for (const check of (isOwn && record.checks) || []) {
     const text = checkWords(check);
@@ -217,7 +217,7 @@ function findings(entry) {
   return found;
 }
 
-/** The gravest of what the program holds against a caption, in plain words. */
+/** The most serious of the flags, in plain words. */
 function reason(flags) {
   const [measure] = (flags.find((flag) => flag.endsWith(":reject")) ?? flags.find((flag) => flag === "doubt:flag") ?? flags[0]).split(":");
   return DOUBTS[measure] ?? measure;

@@ -1,14 +1,14 @@
-// Whose devices may command: add one by a code, sign one out.
+// Whose devices may send commands: add one with a code, sign one out.
 
 import { make } from "./row.js";
 import { fill, wording } from "./wording.js";
 
-/** "123 456": digits as people read them out. */
+/** "123 456": digits in groups, as people read them. */
 export function spaced(code) {
   return `${code.slice(0, 3)} ${code.slice(3)}`;
 }
 
-/** `send(message)` sends a message of an operator's. */
+/** `send(message)` sends an operator's message. */
 export class VolunteerList {
   #list = document.getElementById("volunteers");
   #none = document.getElementById("no-volunteers");
@@ -25,7 +25,7 @@ export class VolunteerList {
     document.getElementById("invite").addEventListener("click", () => send({ type: "invite" }));
   }
 
-  /** Take a `volunteers`. One more than before: the code was used. */
+  /** Handle `volunteers`. One more than before means that the code was used. */
   put({ names }) {
     if (names.length > this.#count) this.#hide();
     this.#count = names.length;
@@ -33,7 +33,7 @@ export class VolunteerList {
     this.#list.replaceChildren(...names.map((name) => this.#row(name)));
   }
 
-  /** Take an `invitation`: show its code for as long as it holds. */
+  /** Handle `invitation`: show its code while it is valid. */
   invite({ code, for_s: forS }) {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.#hide(), forS * 1000);

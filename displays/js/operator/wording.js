@@ -1,5 +1,5 @@
-// The console's own texts in the reader's language, which is settled as the page opens. To add a language, copy a module
-// of js/operator/words, translate it, and list it here; the audience's pages have theirs in js/words.
+// The console's own texts in the reader's language, chosen when the page opens. To add a language,
+// copy and translate a module of js/operator/words and list it here; audience pages use js/words.
 
 import { direction, languageName, PAGE_LANGS, pickLang, setLanguage } from "../shared/i18n.js";
 import { recall, remember } from "../shared/storage.js";
@@ -15,23 +15,23 @@ import { ZH } from "./words/zh.js";
 const TABLE = { en: EN, es: ES, fr: FR, de: DE, pt: PT, ko: KO, zh: ZH, ar: AR };
 const KEY = "operator-lang";
 
-/** The language tag of this page: what was chosen on this device, else the first of the browser's that it speaks. */
+/** This page's language tag: chosen on this device, else the first browser language that exists. */
 export const LANG = pickLang([recall("localStorage", KEY), ...navigator.languages]);
 
-/** The texts of that language. */
+/** The texts in that language. */
 export const wording = TABLE[LANG];
 
-/** A piece of any language such that it keeps its order in a line from right to left: "6.4 s" is not to become "s 6.4". */
+/** Keep the order of a piece in right-to-left text: "6.4 s" must not become "s 6.4". */
 export function isolate(text) {
   return direction(LANG) === "rtl" && text !== "" ? `\u2068${text}\u2069` : String(text);
 }
 
-/** A text with a value for each `{name}` in it. */
+/** Fill in a value for each `{name}` in a text. */
 export function fill(text, values) {
   return text.replace(/\{(\w+)\}/g, (_, name) => isolate(values[name]));
 }
 
-/** Have an element say a text. What stands between backticks becomes an element: code, or what its data-mark says. */
+/** Set an element's text. Text between backticks becomes an element: code, or its data-mark. */
 function write(element, text) {
   const parts = text.split("`").map((part, index) => {
     if (index % 2 === 0) return part;
@@ -43,7 +43,7 @@ function write(element, text) {
   element.replaceChildren(...parts);
 }
 
-/** Write the texts into all of the page that is marked with data-word, data-label (its accessible name) or data-title; `select` chooses another language. */
+/** Set all texts marked data-word, data-label (accessible name) or data-title; fill `select`. */
 export function translateDesk(select) {
   setLanguage(document.documentElement, LANG);
   for (const element of document.querySelectorAll("[data-word]")) write(element, wording[element.dataset.word]);
@@ -52,7 +52,7 @@ export function translateDesk(select) {
   listenForLanguage(select);
 }
 
-/** The language that is chosen is kept on this device, and the page opens anew in it. */
+/** Store a chosen language on this device and reload the page. */
 function listenForLanguage(select) {
   const options = PAGE_LANGS.map((lang) => {
     const option = new Option(languageName(lang), lang, false, lang === LANG);

@@ -1,4 +1,4 @@
-// A list whose text is all in lines of one height, measured and moved in lines.
+// Measures and moves a list in lines. All its text has one line height.
 
 /** The lines of `list`. */
 export class LineMetrics {
@@ -8,17 +8,17 @@ export class LineMetrics {
     this.#list = list;
   }
 
-  /** How many lines the whole list has. */
+  /** The number of lines of the whole list. */
   total() {
     return this.countIn(this.#list);
   }
 
-  /** How many lines an element in it has. */
+  /** The number of lines of an element in the list. */
   countIn(element) {
     return Math.round(element.offsetHeight / this.#px());
   }
 
-  /** Let the list begin so many lines below the top of what holds it; negative: above it. */
+  /** Place the list this many lines below the top of its container; negative: above it. */
   moveTo(lines) {
     this.#list.style.top = `${lines * this.#px()}px`;
   }

@@ -1,5 +1,5 @@
-// The overlay for OBS, vMix and others: captions on a transparent page, and nothing else. All there is to choose is
-// in the address: js/overlay/options.js lists it, and /obs?help shows it.
+// The overlay for OBS, vMix and others: only captions, on a transparent page. The address has
+// all options: js/overlay/options.js lists them, and /obs?help shows them.
 
 import { Connection } from "../shared/connection.js";
 import { pickLang, words } from "../shared/i18n.js";
@@ -16,7 +16,7 @@ const FADE_MS = 400; // as in css/obs.css
 
 const query = new URLSearchParams(location.search);
 const { values, wrong } = readOptions(query);
-for (const sentence of wrong) console.warn(sentence); // for whoever looks; nothing of it goes on air
+for (const sentence of wrong) console.warn(sentence); // in the console; none of it goes on air
 
 const root = document.documentElement;
 const [stage, viewport, list, announcement, status, statusText] = [
@@ -30,19 +30,19 @@ const session = new Session({
 const anchor = { top: 0, middle: 0.5, bottom: 1 }[values.position];
 const presenter = new (values.mode === "blocks" ? Turns : Rollup)({ list, height: values.lines, anchor });
 const silence = new SilenceTimer(values.hide * 1000, fade);
-let cleared = new Map(); // what the window was emptied of: id, and whether it was final
+let cleared = new Map(); // captions of the emptied window: id, and whether final
 let connection = null; // none in the preview
 let advanceTimer = 0;
 let emptyTimer = 0;
-let isWaiting = false; // there is text that has not been seen yet
+let isWaiting = false; // there is text that is not shown yet
 let painted = 0;
 
 applyStyle(root, values);
 
-/** What there is to show, oldest first. Of what was cleared away, only a final that came after it. */
+/** The items to show, oldest first. Of a cleared caption only a final that came later. */
 function wanted() {
   const { captions, lang } = session;
-  // Who shows finals only keeps the last one of a caption that goes on.
+  // In finals-only modes a resumed caption keeps its last final.
   const shown = values.partials === "none" || values.mode === "blocks" ? captions.standing(lang) : captions.visible(lang);
   return shown.filter(({ id, final }) => {
     if (cleared.get(id) === true) return false;
@@ -50,7 +50,7 @@ function wanted() {
   });
 }
 
-/** Show what may be seen by now, and come back when there is more. */
+/** Show what may be shown now, and schedule the next step. */
 function advance() {
   clearTimeout(advanceTimer);
   const all = wanted();
@@ -65,14 +65,14 @@ function advance() {
   painted = newest;
 }
 
-/** Keep the text, and count the time without speech again once all that was said has been seen. */
+/** Keep the text, and restart the silence timer once all text has been shown. */
 function hold() {
   clearTimeout(emptyTimer);
   viewport.classList.remove("away");
   silence.restart(session.isSpeaking || isWaiting);
 }
 
-/** Nobody has spoken for a while: let the text go, and then forget it. */
+/** After a silence: fade the text out, then drop it. */
 function fade() {
   viewport.classList.add("away");
   cleared = new Map(session.captions.visible(session.lang).map(({ id, final }) => [id, final]));
@@ -95,7 +95,7 @@ function renderStatus() {
   statusText.textContent = (session.link === "lost" && session.refusal) || (words(root.lang)[name] ?? "");
 }
 
-/** Begin with what is said now. In a pause the newest captions may be of any age: no old text goes on air. */
+/** Start with what is said now. In a pause all captions may be old: no old text goes on air. */
 function restart({ seq, state }) {
   painted = seq;
   cleared = new Map();
@@ -111,9 +111,9 @@ function onMessage(message) {
   const change = session.receive(message);
   if (change === null) return;
   if (change.missed) restart(message);
-  // What was cleared away as final goes on.
+  // A cleared final is resumed.
   if (change.caption?.status === "resumed") cleared.delete(change.caption.id);
-  // The server does not like the address: said here, and on the page if it is to show states.
+  // The server refuses the address: log it; the page shows it if `states` is on.
   if (change.type === "error") console.warn(session.refusal);
   renderStatus();
   advance();

@@ -1,13 +1,13 @@
-// What the overlay's address may say. Everything is checked before it comes near a style, and what is wrong is
-// left at its default: on air nothing may look broken. No document in here.
+// The options in the overlay's address. Each value is checked before it reaches a style; an invalid
+// one keeps its default: on air nothing may look broken. No DOM.
 
 const NAMED = /^[a-z]{3,24}$/;
 const HEX = /^#?((?:[0-9a-f]{3,4}){1,2})$/;
-const KEYWORDS = new Set(["inherit", "initial", "unset", "revert", "currentcolor"]); // no colours by themselves
+const KEYWORDS = new Set(["inherit", "initial", "unset", "revert", "currentcolor"]); // not colours
 const FAMILY = /^[\p{L}\p{N}][\p{L}\p{N} _-]{0,60}$/u;
 const LANGUAGE = /^[a-z]{2,3}(-[a-z0-9]{2,8})*$/;
 
-/** A reader returns the value, or undefined for what it does not understand. That of a choice has its `words`. */
+/** A reader returns the value, or undefined if it is invalid. A choice's reader has `words`. */
 function number(least, most) {
   return (text) => {
     const value = /^\d+(\.\d+)?$/.test(text) ? Number(text) : Number.NaN;
@@ -15,7 +15,7 @@ function number(least, most) {
   };
 }
 
-/** A length with a unit of `most`, which says how much of each there may be; the first is meant without one. */
+/** A length. `most` has the maximum per unit; the first unit is the default. */
 function length(most) {
   const [usual] = Object.keys(most);
   return (text) => {
@@ -46,7 +46,7 @@ function color(...words) {
   };
 }
 
-/** Family names with quotes around each, so that they cannot be anything else. */
+/** Family names, each in quotes, so that they cannot be anything else. */
 function family(text) {
   const names = text.split(",").map((name) => name.trim());
   return names.length <= 5 && names.every((name) => FAMILY.test(name))
@@ -62,7 +62,7 @@ function option(name, fallback, says, read, names = [name]) {
   return { name, fallback, says, read, names };
 }
 
-/** All parameters in the order of the help: name, default as one writes it, what it does, reader, all its names. */
+/** All options in help order: name, default as written, description, reader, all names. */
 export const OPTIONS = [
   option("lang", "", "language of the captions, such as es; empty: the server's", language),
   option("show", "target", "target: the captions; source: the spoken words; both: one under the other", choice("target", "source", "both")),
@@ -89,8 +89,8 @@ export const OPTIONS = [
 const FLAGS = new Set(["help", "demo"]);
 
 /**
- * Read an address's query. `values` by name; `given`: the names that were there and made sense; `wrong`: sentences
- * about the others.
+ * Read an address's query. `values` by name; `given`: the valid names in it; `wrong`: sentences
+ * about the invalid ones.
  */
 export function readOptions(query) {
   const values = Object.fromEntries(OPTIONS.map(({ name, fallback, read }) => [name, fallback && read(fallback)]));

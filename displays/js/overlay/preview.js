@@ -1,5 +1,5 @@
-// The overlay before there is a service: `?demo` shows captions that nobody speaks, over and over, to place the source
-// in the scene; `?help` shows every parameter as well, each with a field to try it.
+// The overlay without a service: `?demo` loops sample captions, to place the source in the
+// scene; `?help` also shows every option, each with a field to try it.
 
 import { OPTIONS, readOptions } from "./options.js";
 
@@ -22,7 +22,7 @@ function wait(ms) {
   });
 }
 
-/** Play the captions into `receive` for ever, as a server would send them. */
+/** Send the sample captions to `receive` in an endless loop, as a server would. */
 async function play(receive, hideS) {
   let seq = 0;
   let id = 0;
@@ -46,7 +46,7 @@ async function play(receive, hideS) {
       await wait(PAUSE_MS);
     }
     receive({ type: "status", mode: "demo", state: "listening" });
-    // Long enough to see the text go away, short enough that nobody takes it for broken.
+    // Long enough to see the text disappear, short enough that it does not look broken.
     await wait((Math.min(hideS, 8) + 2) * 1000);
   }
 }
@@ -58,7 +58,7 @@ function make(name, text = "", attributes = {}) {
   return element;
 }
 
-/** The address that `fields` ask for: only what differs from the default. */
+/** The address for the values in `fields`: only those that differ from the default. */
 function addressOf(fields) {
   const url = new URL(location.pathname, location.href);
   for (const { name, fallback } of OPTIONS) {
@@ -68,7 +68,7 @@ function addressOf(fields) {
   return url;
 }
 
-/** The table of all parameters, each with a field to try it, and the address that comes of it. */
+/** The table of all options, each with a field to try it, and the resulting address. */
 function helpPanel(query) {
   const { given, wrong } = readOptions(query);
   const fields = new Map();
@@ -105,7 +105,7 @@ function helpPanel(query) {
   return form;
 }
 
-/** Show sample captions, and with `?help` what else there is to set. */
+/** Show sample captions, and with `?help` also the options. */
 export function preview(query, receive) {
   const { values } = readOptions(query);
   if (query.has("help")) {

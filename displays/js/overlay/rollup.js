@@ -1,5 +1,5 @@
-// The overlay's lines rolling upward, each for as long as it takes to read it. Between Rollup, which touches the
-// document, and LineScroller, which only counts lines and milliseconds.
+// The overlay's rolling lines: each stays for its reading time. Rollup changes the document;
+// LineScroller only counts lines and milliseconds.
 
 import { animateMove } from "../render/animate.js";
 import { reconcile } from "../render/caption_view.js";
@@ -7,7 +7,7 @@ import { dwellMs } from "../render/pacing.js";
 import { blocksOf, blockText } from "../shared/blocks.js";
 import { LineMetrics } from "./line_metrics.js";
 
-/** How many lines of a text have come in through the bottom of a window that is `height` lines high. */
+/** Counts the lines that have entered a window of `height` lines from the bottom. */
 export class LineScroller {
   #height;
   #movedMs = -Infinity;
@@ -18,14 +18,14 @@ export class LineScroller {
     this.#height = height;
   }
 
-  /** LineMetrics that have left through the top. */
+  /** The number of lines that have left at the top. */
   get above() {
     return Math.max(0, this.seen - this.#height);
   }
 
   /**
-   * Move on as far as it may in a text of `total` lines of `characters` each. Milliseconds until the next line may
-   * come; Infinity: none waits.
+   * Advance as far as possible in a text of `total` lines of `characters` each. Return milliseconds
+   * until the next line may enter; Infinity: no line waits.
    */
   step(total, characters, nowMs) {
     this.seen = Math.min(this.seen, total);
@@ -39,13 +39,13 @@ export class LineScroller {
     return Infinity;
   }
 
-  /** So many lines were taken away at the top of the text. */
+  /** Handle the removal of `count` lines at the top of the text. */
   drop(count) {
     this.seen = Math.max(0, this.seen - count);
   }
 }
 
-/** The presenter of `mode=rollup`, in a `list` that is `height` lines high at `anchor` (0 top to 1 bottom). */
+/** The presenter of `mode=rollup`: a `list` of `height` lines at `anchor` (0 top to 1 bottom). */
 export class Rollup {
   #list;
   #lines;
@@ -53,7 +53,7 @@ export class Rollup {
   #anchor;
   #views = new Map();
   #scroller;
-  #gone = -1; // The highest id that has rolled out: what is edited there stays away.
+  #gone = -1; // The highest id that has rolled out: later edits of it are not shown.
 
   constructor({ list, height, anchor }) {
     this.#list = list;
@@ -63,7 +63,7 @@ export class Rollup {
     this.#scroller = new LineScroller(height);
   }
 
-  /** Show what may be seen of `captions`, oldest first. Milliseconds until there is more to do. */
+  /** Show what is due of `captions`, oldest first. Return milliseconds until the next step. */
   advance(captions, lang, nowMs) {
     let waitMs = Infinity;
     animateMove(this.#list, () => {
@@ -76,7 +76,7 @@ export class Rollup {
     return waitMs;
   }
 
-  /** Begin with the newest lines of `captions`. */
+  /** Start with the newest lines of `captions`. */
   jump(captions, lang) {
     this.#gone = -1;
     const blocks = this.#show(captions, lang);
@@ -84,26 +84,26 @@ export class Rollup {
     this.#prune(blocks, captions, lang);
   }
 
-  /** Begin with an empty window. */
+  /** Start with an empty window. */
   reset() {
     this.#gone = -1;
     this.#scroller.seen = 0;
   }
 
-  /** Have all blocks in the document that are not gone. */
+  /** Put all blocks that are not gone into the document. */
   #show(captions, lang) {
     const blocks = blocksOf(captions.filter(({ id }) => id > this.#gone), lang);
     reconcile(this.#list, this.#views, blocks, lang);
     return blocks;
   }
 
-  /** Forget the blocks that have rolled out as a whole, and put the rest where it belongs. */
+  /** Drop blocks that have rolled out completely, and place the rest. */
   #prune(blocks, captions, lang) {
     const before = this.#gone;
     const elements = [...this.#list.children];
     for (const [at, block] of blocks.entries()) {
       const count = this.#lines.countIn(elements[at]);
-      // In order: a block that is still growing may yet push back what is above it.
+      // In order: a growing block may still push back the text above it.
       if (count > this.#scroller.above || !block.final) break;
       this.#scroller.drop(count);
       this.#gone = block.captions.at(-1).id;

@@ -1,4 +1,4 @@
-// The overlay's options as attributes and custom properties of the document, which css/obs.css turns into looks.
+// Sets the overlay's options as attributes and custom properties; css/obs.css uses them.
 
 const PROPERTIES = {
   lines: "--lines",
@@ -13,12 +13,12 @@ const PROPERTIES = {
 };
 const ATTRIBUTES = ["position", "align", "show", "case", "partials"];
 
-/** Give `root` the looks that `values` (of js/overlay/options.js) ask for. */
+/** Apply the `values` (of js/overlay/options.js) to `root`. */
 export function applyStyle(root, values) {
   for (const [name, property] of Object.entries(PROPERTIES)) {
     if (values[name]) root.style.setProperty(property, values[name]);
   }
-  root.style.setProperty("--width", values.width.replace("%", "vw")); // of the picture, not of what the margin leaves
+  root.style.setProperty("--width", values.width.replace("%", "vw")); // % of the picture
   root.style.setProperty("--edge-em", `${values.outline / 100}em`);
   root.style.setProperty("--box-opacity", values.opacity / 100);
   for (const name of ATTRIBUTES) root.dataset[name] = values[name];

@@ -1,5 +1,5 @@
-// The overlay's captions taking turns: whole ones only, one at a time. One that is longer than the window is
-// shown in parts. Each stays for as long as it takes to read it; those that wait shorten that.
+// The overlay's captions in turn: finals, one at a time. One longer than the window is shown in
+// parts. Each stays for its reading time; waiting captions shorten it.
 
 import { reconcile } from "../render/caption_view.js";
 import { dwellMs } from "../render/pacing.js";
@@ -7,15 +7,15 @@ import { blocksOf, blockText } from "../shared/blocks.js";
 import { newIn } from "../shared/words.js";
 import { LineMetrics } from "./line_metrics.js";
 
-/** The presenter of `mode=blocks`, in a `list` that is `height` lines high at `anchor` (0 top to 1 bottom). */
+/** The presenter of `mode=blocks`: a `list` of `height` lines at `anchor` (0 top to 1 bottom). */
 export class Turns {
   #list;
   #lines;
   #height;
   #anchor;
   #views = new Map();
-  #gone = -1; // The highest id that has had its turn: what is edited there stays away.
-  #current = -1; // The id of the block that is shown, and its text.
+  #gone = -1; // The highest id that has had its turn: later edits of it are not shown.
+  #current = -1; // The id of the current block; #text is its text.
   #text = "";
   #part = 0;
   #sinceMs = 0;
@@ -27,7 +27,7 @@ export class Turns {
     this.#anchor = anchor;
   }
 
-  /** Show whose turn it is of `captions`, oldest first. Milliseconds until it may be another's; Infinity: none waits. */
+  /** Show the current one of `captions`. Return ms until the next; Infinity: none waits. */
   advance(captions, lang, nowMs) {
     for (;;) {
       const blocks = this.#blocks(captions, lang);
@@ -45,7 +45,7 @@ export class Turns {
     }
   }
 
-  /** Begin with the newest of `captions`. */
+  /** Start with the newest of `captions`. */
   jump(captions, lang, nowMs) {
     this.#gone = -1;
     const blocks = this.#blocks(captions, lang);
@@ -53,7 +53,7 @@ export class Turns {
     this.advance(captions, lang, nowMs);
   }
 
-  /** Begin with an empty window. */
+  /** Start with an empty window. */
   reset() {
     this.#gone = -1;
   }
@@ -65,7 +65,7 @@ export class Turns {
   #take(block, lang, nowMs) {
     if (block === undefined) return;
     const text = blockText(block, lang);
-    // One that says more now goes on where it is; one that says something else may begin its parts elsewhere.
+    // A block that only got longer continues; a block with other text starts again at part 0.
     const goesOn = block.id === this.#current && newIn(this.#text, text, lang) === "";
     this.#text = text;
     if (goesOn) return;
@@ -74,7 +74,7 @@ export class Turns {
     this.#sinceMs = nowMs;
   }
 
-  /** Put the part whose turn it is into the window. How many parts there are. */
+  /** Move the current part into the window. Return the number of parts. */
   #place() {
     const total = this.#lines.total();
     const parts = Math.max(1, Math.ceil(total / this.#height));

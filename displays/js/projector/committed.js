@@ -1,11 +1,11 @@
-// What of the captions stands for good: on a wall a word that is taken back draws all eyes. No document in here.
+// The committed text of captions: on a wall, a word that is taken back draws all eyes. No DOM.
 
 import { splitAt } from "../render/caption_text.js";
 import { textFor } from "../shared/captions.js";
 
-const known = new WeakMap(); // A view tells by the object whether there is anything to do.
+const known = new WeakMap(); // A view compares objects to detect a change.
 
-/** `caption` with the beginning of its target text that is committed. */
+/** `caption` with only the committed prefix of its target text. */
 function cut(caption) {
   if (!known.has(caption)) {
     const [text] = splitAt(caption.target.text, caption.stable);
@@ -14,18 +14,18 @@ function cut(caption) {
   return known.get(caption);
 }
 
-/** What of a caption that is not final is shown: what stands, or the final before it while that says more. */
+/** What to show of a partial: its committed prefix, or its last final while that is longer. */
 function shown(caption, before) {
   const now = cut(caption);
   return before && now.target.text.length <= before.target.text.length ? before : now;
 }
 
-/** What a reader of `lang` is shown of `captions`: finals, and of others what stands, if anything does. */
+/** The captions for a reader of `lang`: finals, and non-empty committed prefixes of partials. */
 export function committed(captions, lang) {
   return captions
     .visible(lang)
     .map((caption) => {
-      // `stable` is about the target text: who reads the spoken language is shown all of it.
+      // `stable` counts target text: readers of the spoken language see all of it.
       if (caption.final || lang === caption.source.lang) return caption;
       return shown(caption, captions.finalOf(caption.id));
     })

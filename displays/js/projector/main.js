@@ -1,5 +1,5 @@
-// The projector page: the last captions, large, each for as long as it takes to read it.
-// js/projector/settings.js has what its address may say.
+// The projector page: the last captions in large type, each for its reading time.
+// js/projector/settings.js has the options of its address.
 
 import { animateMove } from "../render/animate.js";
 import { reconcile } from "../render/caption_view.js";
@@ -26,7 +26,7 @@ const views = new Map();
 const stage = new Stage(settings, () => session.lang);
 const queue = new Queue(settings, () => stage.measure());
 const most = settings.blocks ? 1 : settings.captions;
-let growing = new Set(); // ids on the screen that were there before they were final
+let growing = new Set(); // ids on the screen that were first shown as partials
 let advanceTimer = 0;
 let painted = 0;
 
@@ -40,7 +40,7 @@ const silence = new SilenceTimer(settings.clearMs, () => {
   advance();
 });
 
-/** Show what the pacer lets in, and come back when it may let in more. */
+/** Show what the pacer admits, and schedule the next step. */
 function advance() {
   clearTimeout(advanceTimer);
   const nowMs = performance.now();
@@ -57,14 +57,14 @@ function advance() {
 function render() {
   const shown = pacer.shown;
   growing = new Set(shown.filter((item) => !item.final || growing.has(item.id)).map((item) => item.id));
-  // Who saw a long one grow has read the lines that rolled away; one that came at once must be there as a whole.
+  // Readers saw a growing caption's first lines roll away; one that came at once must fit whole.
   const rolled = stage.rolls && shown.length === 1 && growing.has(shown[0].id);
   animateMove(list, () => {
     const whole = stage.fit(rolled ? [] : shown);
     const tail = whole && stage.rolls ? pacer.tail(most - shown.length) : [];
     reconcile(list, views, [...tail, ...shown], session.lang);
   });
-  // On a blanked screen there is nothing at all, and `states=0` wants captions only.
+  // A blanked screen is empty, and `states=0` shows only captions.
   idle.hidden = list.childElementCount > 0 || session.isBlank || !settings.states;
 }
 
@@ -74,15 +74,15 @@ function renderStatus() {
   root.lang = lang;
   document.title = words(lang).title;
   status.dataset.tone = statusTone(name);
-  // Nothing but captions while all is well, and on a blanked screen nothing at all.
+  // Only captions if all is well, and nothing at all on a blanked screen.
   status.hidden = !settings.states || name === "listening" || name === "blank";
-  // The server says in its own words what it does not like about this page's address.
+  // The server's own text on what it refuses in this page's address.
   statusText.textContent = (session.link === "lost" && session.refusal) || (words(lang)[name] ?? "");
   stage.blank(session.isBlank);
   if (renderNotice(announcement, session)) makeRoom();
 }
 
-/** Let the captions begin below the notice. */
+/** Place the captions below the notice. */
 function makeRoom() {
   root.style.setProperty("--notice", `${announcement.offsetHeight}px`);
   refit();
@@ -95,7 +95,7 @@ function refit() {
   render();
 }
 
-/** Leave what was missed behind, and go on with the newest captions. */
+/** Skip what was missed, and continue with the newest captions. */
 function jump() {
   pacer.jump(queue.take(session.captions, session.lang), performance.now());
 }
@@ -124,7 +124,7 @@ const connection = new Connection({
 });
 
 window.addEventListener("resize", makeRoom);
-// Lines measured before our type had come are of another width. Nothing is skipped for that.
+// Lines measured before our font was loaded have another width. This skips no caption.
 document.fonts.addEventListener("loadingdone", () => {
   stage.cut();
   queue.refold();

@@ -1,4 +1,4 @@
-// Blocks of finals as the projector shows them one at a time: folded into lines, and a long one into pages.
+// Blocks of finals as the projector shows them one at a time: folded into lines; long ones paged.
 
 import { breakLines, paginate } from "../render/line_breaking.js";
 import { blockText } from "../shared/blocks.js";
@@ -8,7 +8,7 @@ import { gapOf } from "../shared/words.js";
 const PER_PAGE = 1 / 1000; // Pages of caption 7 are 7, 7.001, 7.002 ...
 const LETTER = /[\p{L}\p{N}\p{M}]/u;
 
-/** `block` as one that says `text` to a reader of `lang`, folded, and nothing else. */
+/** Make a block like `block` that contains only `text`, folded, for a reader of `lang`. */
 function page(block, id, lang, text, folded) {
   const [first] = block.captions;
   const shown = { ...textFor(first, lang), text: folded };
@@ -17,7 +17,7 @@ function page(block, id, lang, text, folded) {
   return { ...block, id, lastId: id, captions: [caption], text };
 }
 
-/** How many pages of `before` but for its last, which may grow, say how `text` begins; and where they end in it. */
+/** How many pages of `before` (not its last, which may grow) `text` starts with; and their end. */
 function unchanged(before, text, lang) {
   let count = 0;
   let end = 0;
@@ -32,9 +32,9 @@ function unchanged(before, text, lang) {
 }
 
 /**
- * The pages of `block`, each of at most `lines` lines of the width `most` in the unit of `widthOf`. Those of `before`, an
- * earlier version of it, stay as they are as long as they say the same. What has changed on a page that is not there any
- * more (up to the id `gone`) comes as a new one, so that no word is lost where a page begins elsewhere now.
+ * The pages of `block`, each of at most `lines` lines of width `most` (in `widthOf` units). Pages
+ * of `before`, an earlier revision, stay while their text is the same. A change on a page that is
+ * gone (up to the id `gone`) comes as a new page, so that moved page breaks lose no word.
  */
 export function pagesOf(block, lang, { lines, most, widthOf, before = [], gone = -1 }) {
   const textLang = textFor(block.captions[0], lang).lang;

@@ -1,35 +1,35 @@
-// What the projector is to show of the captions, in what pieces, and which of them are new.
+// What the projector shows of the captions, in which pieces, and which pieces are new.
 
 import { blocksOf, isShort } from "../shared/blocks.js";
 import { committed } from "./committed.js";
 import { pagesOf } from "./pages.js";
 
-const HOLD_MS = 2500; // So long a word or two wait for the sentence that they could join.
+const HOLD_MS = 2500; // How long a word or two wait for a sentence to join.
 
 /**
- * Blocks as they grow, what stands of them or (`tail`) all of it, or (`blocks`) whole sentences only, long ones in pages
- * (`paged`) of so many `lines`. `measure()` gives the width of a line and a way to measure text.
+ * Growing blocks (committed prefix, or with `tail` all), or (`blocks`) whole sentences; long ones
+ * are in pages (`paged`) of `lines`. `measure()` gives the line width and a text measure.
  */
 export class Queue {
   #settings;
   #measure;
-  #offered = new Map(); // id to seq of what the pacer has got
-  #heldSince = new Map(); // id of a short block to when it came
-  #folded = new Map(); // id of a block to its pages and what they were made of: to fold takes its time
+  #offered = new Map(); // id to seq of the items that the pacer has
+  #heldSince = new Map(); // id of a short block to its arrival time
+  #folded = new Map(); // block id to its pages and their key: folding is slow
 
   constructor(settings, measure) {
     this.#settings = settings;
     this.#measure = measure;
   }
 
-  /** All there is to show of `captions` to a reader of `lang`, oldest first; taken as offered. */
+  /** All items to show of `captions` to a reader of `lang`, oldest first; count them as offered. */
   take(captions, lang) {
     const all = this.#items(captions, lang);
     this.#offered = new Map(all.map((item) => [item.id, item.seq]));
     return all;
   }
 
-  /** Give the pacer what is new. Milliseconds until there may be more, without another message. */
+  /** Give the pacer the new items. Return milliseconds until a held item is due. */
   offer(pacer, captions, lang, nowMs) {
     const all = this.#items(captions, lang, pacer.gone);
     const before = this.#offered;
@@ -47,20 +47,20 @@ export class Queue {
     }
     const oldest = all.length > 0 ? all[0].id : Infinity;
     for (const id of before.keys()) {
-      // Gone from the middle: hidden, or fewer pages than before. What is older than all was only forgotten, unless its
-      // caption is known: a page's id is that of its caption and a fraction.
+      // Missing in the middle: hidden, or fewer pages than before. What is older than all was only
+      // forgotten, unless its caption is known: a page id is its caption's id plus a fraction.
       if (!this.#offered.has(id) && (id > oldest || captions.get(Math.floor(id)))) pacer.remove(id);
     }
     this.#heldSince = new Map([...this.#heldSince].filter(([id]) => !this.#offered.has(id)));
     return waitMs;
   }
 
-  /** Lines have another width: fold anew. */
+  /** The line width has changed: fold again. */
   refold() {
     this.#folded.clear();
   }
 
-  /** `gone`: the highest id that has left the screen. */
+  /** `gone` is the highest id that has left the screen. */
   #items(captions, lang, gone = -1) {
     if (!this.#settings.blocks) {
       return blocksOf(this.#settings.tail ? captions.visible(lang) : committed(captions, lang), lang);
@@ -82,7 +82,7 @@ export class Queue {
     return pagesOf(block, lang, { ...this.#measure(), lines: this.#settings.lines, before, gone });
   }
 
-  /** Milliseconds that `item` still has to wait for another to join it. */
+  /** Milliseconds that `item` must still wait for another to join it. */
   #holdMs(item, lang, nowMs) {
     if (!this.#settings.blocks || !isShort(item, lang)) return 0;
     if (!this.#heldSince.has(item.id)) this.#heldSince.set(item.id, nowMs);

@@ -1,26 +1,26 @@
-// What the projector page's address says.
-//   ?mode=rollup|blocks          lines that roll up as they are spoken (default), or whole sentences, one at a time
-//   ?show=target|both|beside     the caption alone (default), the spoken text under it, or beside it
-//   ?tail=0|1                    of a sentence that is still being spoken only what stands (default), or the rest too, dimmed
+// The options in the projector page's address.
+//   ?mode=rollup|blocks          lines roll up as spoken (default), or whole sentences in turn
+//   ?show=target|both|beside     only the caption (default), the spoken text under it, or beside it
+//   ?tail=0|1                    only a partial's committed prefix (default), or a dimmed rest too
 //   ?lang=es                     the language; default: the server's target
-//   ?size=100                    the type, in percent of its usual size (40 to 200)
-//   ?lines=                      at most so many lines (1 to 12); default: what fits, and 3 in blocks
-//   ?captions=3                  at most so many captions at a time (1 to 6); fewer where they do not fit
-//   ?margin=6                    percent of the picture left free at each edge (0 to 20)
-//   ?place=bottom|centre|top     where the captions stand
+//   ?size=100                    type size, in percent of the usual size (40 to 200)
+//   ?lines=                      maximum of lines (1 to 12); default: what fits, and 3 in blocks
+//   ?captions=3                  maximum of captions at a time (1 to 6); fewer if they do not fit
+//   ?margin=6                    free space at each edge, in percent of the picture (0 to 20)
+//   ?place=bottom|centre|top     position of the captions
 //   ?ground=dark|light           white on black (default), or black on white for bright rooms
-//   ?clear=20                    seconds without speech after which the screen is cleared; 0 never clears it
-//   ?states=0                    captions and nothing else: no word on how the service is
+//   ?clear=20                    clear the screen after these seconds without speech; 0: never
+//   ?states=0                    only captions: no status of the service
 
 const query = new URLSearchParams(location.search);
 
-/** The number of this name, or the default where there is none in the range. */
+/** The number of this parameter, or the default if it is missing or out of range. */
 function number(name, fallback, least, most) {
   const value = Number.parseFloat(query.get(name));
   return value >= least && value <= most ? value : fallback;
 }
 
-/** The word of this name, or the first of those there are. */
+/** The word of this parameter, or the first of `words`. */
 function choice(name, ...words) {
   return words.includes(query.get(name)) ? query.get(name) : words[0];
 }
@@ -31,7 +31,7 @@ const show = choice("show", "target", "both", "beside");
 export const settings = {
   blocks: mode === "blocks",
   show,
-  // With the spoken text a caption stays in one piece: nobody knows which part of one belongs to which of the other.
+  // With the source text a caption stays whole: its parts cannot be matched to the source's parts.
   paged: show === "target",
   tail: choice("tail", "0", "1") === "1",
   lang: query.get("lang") ?? "",

@@ -1,9 +1,9 @@
-// The projector's picture: how much text fits, how wide a line is, and how large the type.
+// The projector's picture: how much text fits, the line width, and the type size.
 
 import { reconcile } from "../render/caption_view.js";
 
 const SHRINK = [1, 0.85, 0.72, 0.6, 0.5, 0.4];
-const SURE = 0.98; // Widths are measured word by word; the browser may need a little more for the line.
+const SURE = 0.98; // Widths are summed per word; the browser's line may be wider.
 
 export class Stage {
   #stage = document.getElementById("stage");
@@ -14,7 +14,7 @@ export class Stage {
   #lines;
   #lang;
 
-  /** Lines can leave at the top one by one: all are of the same height. */
+  /** Lines can leave at the top one by one: all have the same height. */
   rolls;
 
   constructor({ blocks, show, size, lines, margin, place, isLight }, lang) {
@@ -39,7 +39,7 @@ export class Stage {
     return this.#measured(items);
   }
 
-  /** One caption alone may still be too long for the screen: then its type gives way. True if it need not. */
+  /** Shrink the type if one caption alone is too long for the screen. True if it keeps its size. */
   fit(items) {
     const factor = SHRINK.find((each) => {
       this.#gauge.style.setProperty("--fit", each);
@@ -49,7 +49,7 @@ export class Stage {
     return factor === 1;
   }
 
-  /** The width of a line and a way to measure text, both in pixels. */
+  /** The line width and a function that measures text, both in pixels. */
   measure() {
     const { fontStyle, fontWeight, fontSize, fontFamily } = this.#usual();
     this.#pen.font = `${fontStyle} ${fontWeight} ${fontSize} ${fontFamily}`;
@@ -61,7 +61,7 @@ export class Stage {
     this.#stage.classList.toggle("blank", hidden);
   }
 
-  /** The style of type that gives way to nothing. */
+  /** The style of the unshrunk type. */
   #usual() {
     this.#gauge.style.setProperty("--fit", 1);
     return getComputedStyle(this.#gauge);
@@ -72,9 +72,9 @@ export class Stage {
     return this.#gauge.offsetHeight <= this.#stage.clientHeight;
   }
 
-  /** Make the stage as high as whole lines are, so that none is cut in two when it leaves. */
+  /** Set the stage's height to whole lines, so that no line is cut in two when it leaves. */
   cut() {
-    // The height set last time would else be taken for all there is.
+    // Otherwise the last height counts as the available height.
     this.#stage.style.height = "";
     const linePx = Number.parseFloat(this.#usual().lineHeight);
     const lines = Math.min(this.#lines, Math.floor(this.#stage.clientHeight / linePx));

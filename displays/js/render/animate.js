@@ -1,9 +1,9 @@
-// Lines that have to move glide rather than jump, so that the eye keeps its place.
+// Moves lines in a glide, not in a jump, so that the eye keeps its place.
 
 const GLIDE_MS = 160;
 const running = new WeakMap();
 
-/** Run `change`, and let `list` glide from where its last item was to where it is now. */
+/** Run `change`, then let `list` glide from the old position of its last item to the new one. */
 export function animateMove(list, change) {
   const last = list.lastElementChild;
   const before = last?.getBoundingClientRect().top;

@@ -1,8 +1,8 @@
-// One caption's text in the document: its solid part and the rest, which is dimmed.
+// One caption's text in the document: its solid part, and the rest, which is dimmed.
 
 import { gapOf, piecesOf } from "../shared/words.js";
 
-/** Split after `count` characters as the server counts them: code points, where JavaScript has UTF-16 units. */
+/** Split after `count` characters as the server counts: code points, not UTF-16 units. */
 export function splitAt(text, count) {
   let end = 0;
   let left = count;
@@ -14,25 +14,25 @@ export function splitAt(text, count) {
   return [text.slice(0, end), text.slice(end)];
 }
 
-/** Up to where `text` may stay solid, when `before` was on the screen with its first `solid` units solid. */
+/** The end of the solid part of `text`, if the first `solid` units of `before` were solid. */
 export function keptSolid(before, solid, text) {
   let same = 0;
   while (same < solid && before[same] === text[same]) same += 1;
   if (same === solid) return solid;
-  // A word that has changed has changed as a whole.
+  // A changed word counts as changed from its start.
   return text.slice(0, same).search(/\S*$/);
 }
 
 const ENDING = /^(\S+\s+\S+.*\s)(\S+ \S+)$/s;
 const LONGEST_ENDING = 24;
 
-/** Split off the last two words of a sentence, which stay on one line: a line of one word is hard to read. */
+/** Split off a sentence's last two words, to stay on one line: a one-word line is hard to read. */
 export function splitEnding(text, lang) {
   const tail = gapOf(lang) ? ENDING.exec(text)?.[2] : unspacedEnding(text, lang);
   return tail && tail.length <= LONGEST_ENDING ? [text.slice(0, -tail.length), tail] : [text, ""];
 }
 
-/** The last two words of a sentence of four or more whose script does not set them apart; "" of a shorter one. */
+/** The last two words of an unspaced sentence of four or more words; "" for a shorter one. */
 function unspacedEnding(text, lang) {
   const pieces = piecesOf(text, lang);
   const [one, two] = pieces.slice(-2);
@@ -40,7 +40,7 @@ function unspacedEnding(text, lang) {
   return text.endsWith(tail) ? tail : "";
 }
 
-/** Change a text node only if it says something else: untouched text is neither laid out nor painted again. */
+/** Change a text node only if its text differs, to avoid layout and paint of equal text. */
 export function setText(node, text) {
   if (node.data !== text) node.data = text;
 }
@@ -52,7 +52,7 @@ function span(className) {
   return element;
 }
 
-/** The nodes of one caption: a space before it where it follows another, its solid text with the ending, the rest. */
+/** The nodes of a caption: a space if it follows another, its solid text and ending, the rest. */
 export class CaptionText {
   #gap = document.createTextNode("");
   #stable = span("stable");
@@ -69,8 +69,8 @@ export class CaptionText {
   }
 
   /**
-   * Show `text` in `lang`, not to change again if `final`. Its first `stable` code points are solid, and what was solid
-   * before as long as it is the same. `follows`: another caption is before it.
+   * Show `text` in `lang`; a `final` does not change again. Its first `stable` code points are
+   * solid, and unchanged text that was solid before. `follows`: another caption is before it.
    */
   update({ text, lang }, { final, stable, follows }) {
     const [certain] = final ? [text] : splitAt(text, stable);
@@ -79,7 +79,7 @@ export class CaptionText {
     this.#lang = lang;
     this.#solid = Math.max(certain.length, kept);
     setText(this.#gap, follows ? gapOf(lang) : "");
-    // Only a final's: the end of a growing text is a new one with every word.
+    // Only in a final: the ending of a growing text changes with every word.
     const [head, tail] = final ? splitEnding(text, lang) : [text.slice(0, this.#solid), ""];
     setText(this.#stable.firstChild, head);
     setText(this.#ending.firstChild, tail);

@@ -1,12 +1,12 @@
-// A caption in the document, or a block of them (js/shared/blocks.js). Its element lives as long as its id: a final
-// replaces its partial in place.
+// A caption in the document, or a block of captions (js/shared/blocks.js). The element lives as
+// long as its id: a final replaces its partial in place.
 
 import { textFor } from "../shared/captions.js";
 import { setLanguage } from "../shared/i18n.js";
 import { gapOf } from "../shared/words.js";
 import { CaptionText, setText } from "./caption_text.js";
 
-/** A list item with the text (its stable part solid, the rest dimmed) and the source text under it. */
+/** A list item with the text (stable part solid, the rest dimmed) and the source text under it. */
 export class CaptionView {
   #text = document.createElement("p");
   #under = document.createElement("p");
@@ -29,7 +29,7 @@ export class CaptionView {
   /** Show this revision of a caption or block to a reader of `lang`. */
   update(item, lang) {
     const captions = item.captions ?? [item];
-    // Most messages change the last caption only: the others are not even compared letter by letter.
+    // Most messages change only the last caption: comparing objects skips the others.
     if (lang === this.#lang && captions.length === this.#shown?.length) {
       if (captions.every((caption, at) => caption === this.#shown[at])) return;
     }
@@ -38,7 +38,7 @@ export class CaptionView {
     this.#hold(captions);
     captions.forEach((caption, at) => {
       const text = textFor(caption, lang);
-      // `stable` is about the target text; source text that is not final is shown solid.
+      // `stable` counts target text; source text that is not final is shown solid.
       const stable = text === caption.source ? Infinity : caption.stable;
       this.#parts.get(caption.id).update(text, { final: caption.final, stable, follows: at > 0 });
     });
@@ -50,7 +50,7 @@ export class CaptionView {
     this.element.classList.toggle("partial", !item.final);
   }
 
-  /** Have a part for each caption and for no other. */
+  /** Keep one part for each caption and no other. */
   #hold(captions) {
     const known = [...this.#parts.keys()].join();
     if (known === captions.map((caption) => caption.id).join()) return;
@@ -61,8 +61,8 @@ export class CaptionView {
 }
 
 /**
- * Make `list` hold exactly `items` (captions or blocks), in order, touching only what differs. `views` maps id to
- * view.
+ * Make `list` hold exactly `items` (captions or blocks) in order; touch only what differs. `views`
+ * maps an id to its view.
  */
 export function reconcile(list, views, items, lang) {
   const wanted = new Set(items.map((item) => item.id));

@@ -1,11 +1,11 @@
-// The audience page's history: it follows the newest caption until the reader scrolls up, and then stays put.
+// The audience page's history: follows the newest caption until the reader scrolls up, then stays.
 
 import { animateMove } from "./animate.js";
 import { reconcile } from "./caption_view.js";
 
 const AT_END_PX = 12;
 
-/** Captions in `list`, the last thing inside `scroller`. `onFollow(isFollowing)` hears when the reader leaves or reaches the end. */
+/** Captions in `list`, last in `scroller`. `onFollow(isFollowing)` is called on a change of it. */
 export class FollowList {
   #scroller;
   #list;
@@ -19,7 +19,7 @@ export class FollowList {
     this.#scroller = scroller;
     this.#list = list;
     this.#onFollow = onFollow;
-    // Where it has just become lower nobody has scrolled: the observer, which is asked later, brings it to its end again.
+    // A lower height is no scrolling by the reader: the observer runs later and scrolls to the end.
     scroller.addEventListener("scroll", () => scroller.clientHeight === this.#height && this.#checkFollowing(), { passive: true });
     new ResizeObserver(() => {
       this.#height = scroller.clientHeight;
@@ -32,7 +32,7 @@ export class FollowList {
     this.change(() => reconcile(this.#list, this.#views, captions, lang));
   }
 
-  /** Run `mutate`, which changes what is above or below, without moving what the reader looks at. */
+  /** Run `mutate`, which changes content above or below, without moving what the reader sees. */
   change(mutate) {
     if (this.isFollowing) {
       animateMove(this.#list, () => {
@@ -54,7 +54,7 @@ export class FollowList {
   }
 
   #checkFollowing() {
-    // Not by scrollHeight: while the list glides that counts where it comes from as well.
+    // Not by scrollHeight: during a glide it also includes the start position.
     const { scrollTop, clientHeight } = this.#scroller;
     const { offsetTop, offsetHeight } = this.#list;
     const isFollowing = offsetTop + offsetHeight - scrollTop - clientHeight < AT_END_PX;

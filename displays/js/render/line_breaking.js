@@ -1,5 +1,5 @@
-// Where a line of a whole sentence may end: lines of about the same length, phrases kept together, no word left alone.
-// No document in here. The optimum over all breaks, as Knuth and Plass find it for paragraphs (1981).
+// Line breaks in a whole sentence: lines of similar length, phrases kept together, no single words.
+// No DOM. Finds the optimum over all breaks, like Knuth and Plass for paragraphs (1981).
 
 import { LANGUAGES } from "../shared/languages.js";
 import { piecesOf } from "../shared/words.js";
@@ -7,12 +7,12 @@ import { piecesOf } from "../shared/words.js";
 const SENTENCE_END = /[.!?…。！？]["'”’»)」』）]*$/;
 const CLAUSE_END = /[,;:—–)，、；：]["'”’»)」』）]*$/;
 
-// What a break costs, in units of the square of the whole width of a line or page.
+// The cost of a break, in units of the squared full width of a line or page.
 const AFTER_CLAUSE = 0.01;
 const AFTER_WORD = 0.06;
 const AFTER_LEANING = 0.3;
 const ONE_WORD = 0.6;
-const ONE_MORE = 0.1; // for a page more than it takes
+const ONE_MORE = 0.1; // for one page above the minimum
 
 const leaningWords = new Map(Object.entries(LANGUAGES).map(([lang, { leaning }]) => [lang, new Set(leaning)]));
 
@@ -23,12 +23,12 @@ function breakCost(word, lang) {
   return leaningWords.get(lang.split("-")[0])?.has(bare) ? AFTER_LEANING : AFTER_WORD;
 }
 
-/** The words of a text with what there is to know about them. */
+/** The words of a text with their measures. */
 function measured(text, lang, widthOf) {
   const words = piecesOf(text, lang);
   const space = widthOf(" ");
   const gaps = words.map(({ gap }) => (gap === "" ? 0 : space));
-  const ends = [0]; // ends[i]: the width of the first i words, each with its space.
+  const ends = [0]; // ends[i]: width of the first i words, each with its space
   words.forEach((word, at) => ends.push(ends[at] + widthOf(word.text) + gaps[at]));
   return {
     words,
@@ -37,7 +37,7 @@ function measured(text, lang, widthOf) {
   };
 }
 
-/** Into how many rows the words from `start` to `end` go when each takes as many as `fits(start, end)` allows. */
+/** Count the rows for words `start` to `end`, each with as many as `fits(start, end)` allows. */
 function fewest(start, end, fits) {
   let rows = 1;
   let first = start;
@@ -50,11 +50,11 @@ function fewest(start, end, fits) {
   return rows;
 }
 
-/** Put the words into `count` rows that fit, about equally full. Where the rows start, and what that costs. */
+/** Split the words into `count` fitting rows of similar width. Return row starts and cost. */
 function divide({ words, width, breakAfter }, count, full, fits) {
   const total = words.length;
   const ideal = width(0, total) / count;
-  // ways[i]: the cheapest way to put the first i words into so many rows.
+  // ways[i]: the cheapest way to put the first i words into `row` rows.
   let ways = [{ cost: 0, starts: [] }];
   for (let row = 1; row <= count; row += 1) {
     const next = [];
@@ -82,7 +82,7 @@ function rowTexts({ words }, { starts }) {
 }
 
 /**
- * Split `text` of `lang` into as few lines as it needs, none wider than `most` unless a single word is.
+ * Split `text` of `lang` into the fewest lines. No line is wider than `most`, except a single word.
  * `widthOf(text)` measures in the unit of `most`.
  */
 export function breakLines(text, lang, most, widthOf) {
@@ -93,8 +93,8 @@ export function breakLines(text, lang, most, widthOf) {
 }
 
 /**
- * Split `text` into pages that fold into at most `lines` lines: as few as it needs, or one more where it would otherwise
- * be torn in the middle of a phrase.
+ * Split `text` into the fewest pages of at most `lines` lines, or into one more page if that avoids
+ * a break in the middle of a phrase.
  */
 export function paginate(text, lang, lines, most, widthOf) {
   const all = measured(text, lang, widthOf);

@@ -1,13 +1,13 @@
-// How long a caption (or a block of them, or a page of one) stays on the projector. No document in here; the clock is given, in milliseconds.
+// How long a caption, block or page stays on the projector. No DOM; the clock is given, in ms.
 
-const READ_MS_PER_CHARACTER = 55; // 18 characters a second: fast, but usual for subtitles.
+const READ_MS_PER_CHARACTER = 55; // 18 characters a second: fast, but usual for subtitles
 const SHORTEST_MS = 1000;
-const LONGEST_MS = 7000; // The usual limit of a subtitle: who has not read it by then is not reading.
-const HURRIED_MS = 500; // However far behind, every caption is seen for so long.
+const LONGEST_MS = 7000; // the usual limit of a subtitle: anybody slower is not reading
+const HURRIED_MS = 500; // the minimum for every caption, even far behind
 const TAIL = 5;
-const PATIENCE_MS = 10_000; // A partial waits for its final on the screen, but not for ever.
+const PATIENCE_MS = 10_000; // the limit for a partial on screen that waits for its final
 
-/** Milliseconds on the screen for `unread` characters while `waiting` captions want the place. */
+/** Milliseconds on the screen for `unread` characters while `waiting` captions need the space. */
 export function dwellMs(unread, waiting) {
   const dwell = Math.min(LONGEST_MS, Math.max(SHORTEST_MS, unread * READ_MS_PER_CHARACTER));
   return Math.max(HURRIED_MS, dwell / Math.max(1, waiting));
@@ -20,18 +20,18 @@ function commonPrefix(a, b) {
 }
 
 /**
- * Captions on the screen, and those that wait for room. One leaves only to make room, and only once it has been
- * there long enough to be read; those that wait shorten that time, so lag is caught up and no final is skipped.
+ * Captions on the screen, and captions that wait for room. One leaves only to make room, and only
+ * after its reading time. Waiting captions shorten that time: lag shrinks, and no final is skipped.
  *
- * `fits(captions)` says whether these fit on the screen together; `textOf(caption)` is the text that is read.
+ * `fits(captions)` says if they fit on the screen together; `textOf(caption)` is the text to read.
  */
 export class Pacer {
   #fits;
   #textOf;
-  #shown = []; // { caption, sinceMs, unread }: at sinceMs so many characters were still to be read.
+  #shown = []; // { caption, sinceMs, unread }: `unread` characters were left at sinceMs.
   #waiting = [];
-  #gone = -1; // The highest id that has left the screen: what is edited there stays away.
-  #left = []; // The last captions that have left to make room.
+  #gone = -1; // The highest id that has left the screen: later edits of it are not shown.
+  #left = []; // The last captions that left to make room.
 
   constructor({ fits, textOf }) {
     this.#fits = fits;
@@ -48,7 +48,7 @@ export class Pacer {
     return this.#gone;
   }
 
-  /** The last `count` captions that have left to make room, oldest first. */
+  /** The last `count` captions that left to make room, oldest first. */
   tail(count) {
     return count > 0 ? this.#left.slice(-count) : [];
   }
@@ -63,7 +63,7 @@ export class Pacer {
     this.#gone = first > 0 ? (captions[first - 1].lastId ?? captions[first - 1].id) : -1;
   }
 
-  /** Take a new caption, or a new revision of one. */
+  /** Handle a new caption, or a new revision. */
   offer(caption) {
     if (caption.id <= this.#gone) {
       this.#left = this.#left.map((each) => (each.id === caption.id ? caption : each));
@@ -74,20 +74,20 @@ export class Pacer {
     this.#waiting.sort((a, b) => a.id - b.id);
   }
 
-  /** A caption was hidden: it goes at once, from the screen or from the queue. */
+  /** Remove a hidden caption at once, from the screen or from the queue. */
   remove(id) {
     this.#shown = this.#shown.filter((entry) => entry.caption.id !== id);
     this.#waiting = this.#waiting.filter((caption) => caption.id !== id);
     this.#left = this.#left.filter((caption) => caption.id !== id);
   }
 
-  /** Nobody has spoken for a while: leave the screen empty. */
+  /** After a silence: empty the screen. */
   clear() {
     this.#leave(this.#shown.length);
     this.#left = [];
   }
 
-  /** Bring in what waits and may. Milliseconds until it is worth trying again; Infinity if nothing waits. */
+  /** Admit waiting captions. Return milliseconds until the next try; Infinity if none waits. */
   step(nowMs) {
     while (this.#waiting.length > 0) {
       const next = this.#waiting[0];
@@ -95,7 +95,7 @@ export class Pacer {
       const known = this.#shown[at]?.caption.id === next.id ? this.#shown[at] : null;
       const entry = this.#read(next, nowMs, known);
       const place = at < 0 ? this.#shown.length : at;
-      const wanted = [...this.#shown]; // Not toSpliced: the browser inside an older OBS lacks it.
+      const wanted = [...this.#shown]; // Not toSpliced: the browser in an older OBS lacks it.
       wanted.splice(place, known ? 1 : 0, entry);
       let leaving = 0;
       while (leaving < place && !this.#fits(wanted.slice(leaving).map((e) => e.caption))) leaving += 1;
@@ -115,7 +115,7 @@ export class Pacer {
     }
   }
 
-  /** An entry for `caption` as of now; of one that `known` showed before, only what changed is unread. */
+  /** The entry for `caption` now; if `known` showed it before, only the changed text is unread. */
   #read(caption, nowMs, known = null) {
     const text = this.#textOf(caption);
     if (!known) return { caption, sinceMs: nowMs, unread: text.length };

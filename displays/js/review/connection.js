@@ -1,10 +1,10 @@
-// The review's way in and its socket. The token goes into a header once; a cookie that no script can read follows it.
+// The review's sign-in and socket. The token goes into a header once; an HttpOnly cookie follows.
 
 const FIRST_MS = 500;
 const LONGEST_MS = 10_000;
 
 /**
- * Ask to be let in: "in", "needed" (a token is), "wrong", "wait" (too many were wrong),
+ * Ask for access: "in", "needed" (a token), "wrong", "wait" (too many wrong tokens),
  * "none" (this is no review) or "away" (no answer).
  */
 export async function enter(token = "") {
@@ -20,7 +20,7 @@ export async function enter(token = "") {
   }
 }
 
-/** The socket of one who has been let in. It comes back by itself; `onOut` is told when the token is needed again. */
+/** The socket after sign-in. It reconnects; `onOut` is called if the token is needed again. */
 export class ReviewConnection {
   #socket = null;
   #wait = FIRST_MS;
@@ -48,7 +48,7 @@ export class ReviewConnection {
     });
   }
 
-  /** Send, and tell whether there was somebody to send to. */
+  /** Send a message; return whether the socket was open. */
   send(message) {
     if (this.#socket?.readyState !== WebSocket.OPEN) return false;
     this.#socket.send(JSON.stringify(message));
@@ -61,7 +61,7 @@ export class ReviewConnection {
       if (how === "in") this.open();
       else if (how === "needed") this.#onOut();
       else this.#later();
-    // Spread, so that the pages of a server that was restarted do not all come in the same moment.
+    // Random, so that pages do not all reconnect at the same moment after a restart of the server.
     }, this.#wait * (0.75 + Math.random() / 2));
     this.#wait = Math.min(this.#wait * 2, LONGEST_MS);
   }

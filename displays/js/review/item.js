@@ -1,11 +1,11 @@
-// One caption of the review list: its texts, why it is here, and the buttons.
+// One caption of the review list: its texts, the reasons for its review, and the buttons.
 
 // As on the operator's page: below it a word is as likely wrong as right.
 const DOUBTFUL = 0.5;
 const OUTCOMES = { open: "", approved: "Right", corrected: "Corrected", rejected: "Left out" };
 const languages = new Intl.DisplayNames("en", { type: "language", fallback: "code" });
 
-/** Give an element a text, never markup. */
+/** Append an element with a text, never markup. */
 function put(parent, name, text) {
   const made = document.createElement(name);
   made.textContent = text;
@@ -28,7 +28,7 @@ export class ReviewItem {
   #target;
   #pending = false;
 
-  /** Make the element; `act(item, what)` is called for what = approve, reject, reopen, edit, and `choose(item)` when it gets the focus. */
+  /** Create it. `act(item, what)`: approve, reject, reopen, edit; `choose(item)`: it is focused. */
   constructor(item, template, { act, choose }) {
     this.element = template.content.firstElementChild.cloneNode(true);
     this.#source = this.#at(".source-text");
@@ -51,7 +51,7 @@ export class ReviewItem {
     return this.#item.outcome === "open";
   }
 
-  /** Whether it still has to be decided, and no decision is on its way. */
+  /** Whether it is undecided, and no decision is on its way. */
   get left() {
     return this.open && !this.#pending;
   }
@@ -60,11 +60,11 @@ export class ReviewItem {
     return `Caption at ${clock(this.#item.start_s)}`;
   }
 
-  /** Take what the server says of it. What is being typed stays. */
+  /** Take the server's version. Text that is being typed stays. */
   update(item) {
     const typed = this.#changed;
     this.#item = item;
-    // Another page's decision must not wipe out what somebody is typing here.
+    // Another page's decision must not overwrite what somebody types here.
     if (!typed || !this.open) this.#write();
     this.pending = false;
   }
@@ -74,18 +74,18 @@ export class ReviewItem {
     this.#show();
   }
 
-  /** The message that decides `what` of it. */
+  /** The message for decision `what`. */
   decision(what, reviewer) {
     const outcome = { approve: "approved", reject: "rejected", reopen: "open" }[what];
     return { type: "decide", id: this.id, outcome, source: this.#source.value, target: this.#target.value, reviewer };
   }
 
-  /** Whether both fields say something. */
+  /** Whether both fields have text. */
   get whole() {
     return this.#source.value.trim() !== "" && this.#target.value.trim() !== "";
   }
 
-  /** Play its sound from the start, or stop it. */
+  /** Play its audio from the start, or stop it. */
   play() {
     const sound = this.#at(".sound");
     if (sound.hidden) return;
@@ -125,7 +125,7 @@ export class ReviewItem {
     const [said, shown] = this.element.querySelectorAll(".name");
     said.textContent = `Said, in ${languages.of(source_lang)}`;
     shown.textContent = `On the screens, in ${languages.of(target_lang)}`;
-    shown.title = engine; // for who looks after the machine
+    shown.title = engine; // for maintainers
     this.#source.lang = source_lang;
     this.#target.lang = target_lang;
     this.#hear(words, source_lang);
@@ -140,7 +140,7 @@ export class ReviewItem {
     for (const other of others) this.#offer(other, target_lang);
   }
 
-  /** Show what was recognized if some of its words are in doubt. */
+  /** Show the recognized words if some of them are in doubt. */
   #hear(words, lang) {
     if (!words.some((word) => word.probability < DOUBTFUL)) return;
     this.#at(".heard").hidden = false;

@@ -1,4 +1,4 @@
-// The list of captions: which are shown, which one is current, what was decided here.
+// The list of captions: visible items, the current item, and the decisions made here.
 
 import { ReviewItem } from "./item.js";
 
@@ -17,7 +17,7 @@ export class ReviewList {
     this.#act = act;
   }
 
-  /** Take all items of the server. Those that are there keep what is being typed in them. */
+  /** Take all items of the server. Known items keep the text that is being typed in them. */
   fill(items) {
     for (const item of items) {
       const known = this.#items.get(item.id);
@@ -28,7 +28,7 @@ export class ReviewList {
     if (!this.#current) this.#choose(this.#shown()[0] ?? null);
   }
 
-  /** Take one that was decided, here or on another page. */
+  /** Handle a decided item, from here or another page. */
   update(item) {
     this.#items.get(item.id)?.update(item);
     this.#show();
@@ -51,14 +51,14 @@ export class ReviewList {
     this.#show();
   }
 
-  /** Go `by` places through what is shown. */
+  /** Move by `by` visible items. */
   move(by) {
     const shown = this.#shown();
     const next = shown[Math.max(0, Math.min(shown.length - 1, shown.indexOf(this.#current) + by))];
     next?.focus();
   }
 
-  /** After a decision: remember it, and go to the next open item, or to the first one left. */
+  /** After a decision: remember it, and go to the next open item, or to the first open one. */
   advance(from, what) {
     if (what === "reopen") {
       from.focus();
@@ -72,7 +72,7 @@ export class ReviewList {
     if (next) next.focus();
   }
 
-  /** The item that "take back" is about: the current one if it is decided, else the last one decided here. */
+  /** The item for "take back": the current one if it is decided, else the last one decided here. */
   toReopen() {
     if (this.#current && !this.#current.open) return this.#current;
     let item;
@@ -99,7 +99,7 @@ export class ReviewList {
 
   #show() {
     for (const item of this.#items.values()) {
-      // What has the focus stays until it has moved on: an element that goes takes the keyboard's place with it.
+      // The focused item stays until the focus moves on: removing it loses the keyboard's position.
       const hasFocus = item.element.contains(document.activeElement);
       item.element.hidden = !(this.#showAll || item.open || hasFocus);
     }

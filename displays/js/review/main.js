@@ -1,4 +1,4 @@
-// The review page: what a session left in doubt, decided by a person.
+// The review page: a person decides the captions that a session left in doubt.
 
 import { forgetToken, keepToken, loadToken, onToken } from "../shared/operator_token.js";
 import { recall, remember } from "../shared/storage.js";
@@ -21,7 +21,7 @@ const LOGIN = {
 };
 
 const list = new ReviewList(at("items"), at("item"), act);
-// Decisions that were sent and not answered: they go out again when the line is back.
+// Decisions without an answer: they are sent again after a reconnect.
 const unconfirmed = new Map();
 const connection = new ReviewConnection({
   onMessage: take,
@@ -45,13 +45,13 @@ function take(message) {
     at("taught").textContent = message.taught ?? "";
     at("taught").hidden = !message.taught;
     list.fill(message.items);
-    // They are decided once, however often they are sent.
+    // The server applies a decision once, however often it is sent.
     for (const decision of unconfirmed.values()) connection.send(decision);
     if (!list.current?.element.contains(document.activeElement)) list.current?.focus();
   } else if (message.type === "item") {
     const own = unconfirmed.delete(message.item.id);
     list.update(message.item);
-    // What others decide is shown, and not read out.
+    // Other people's decisions are shown, but not announced.
     if (own) say(`${SAID[message.item.outcome]}. ${message.left} left.`);
   }
   count(message);
@@ -60,7 +60,7 @@ function take(message) {
 /** "Sunday, 22 November 2026 at 09:30" for a service's name, "2026-11-22T09-30-00-0600". */
 function day(name) {
   const [, date, hour, minute] = /^(\d{4}-\d\d-\d\d)T(\d\d)-(\d\d)/.exec(name) ?? [];
-  // As the clock of the church had it, wherever this page is read.
+  // The church's local time, wherever this page is read.
   return date ? WHEN.format(new Date(`${date}T${hour}:${minute}`)) : name;
 }
 
@@ -129,7 +129,7 @@ function say(text) {
 
 async function letIn(given = "") {
   let token = given;
-  // At first without a token: the cookie of an earlier visit may still hold.
+  // First without a token: the cookie of an earlier visit may still be valid.
   let how = await enter(token);
   if (how === "needed" && !token) {
     token = loadToken();

@@ -1,4 +1,4 @@
-// Past services: which there are; one to read in either language and to download.
+// Past services: the list, and one service to read in either language and to download.
 
 import { Archive } from "../shared/archive.js";
 import { languageName, pickLang, setLanguage, translatePage, words } from "../shared/i18n.js";
@@ -9,7 +9,7 @@ import { FOR_PEOPLE, nameOf } from "./words.js";
 const at = (id) => document.getElementById(id);
 
 const lang = pickLang(navigator.languages);
-// Dates as they are written where the reader lives: "es-MX" of what "es" alone would leave open.
+// The date format of the reader's region: "es-MX" where the page's language is "es".
 const locale = navigator.languages.find((tag) => tag.split("-")[0] === lang) ?? lang;
 const table = words(lang);
 const archive = new Archive();
@@ -34,7 +34,7 @@ function refused(error) {
   }
   complain("");
   reveal("login");
-  // Who has typed nothing yet is told how to be let in, not that something is wrong.
+  // Before any input, the page explains how to sign in, not that something is wrong.
   at("login-problem").textContent = error.why === "wrong" ? error.message : "";
   if (error.why === "wrong") at("token").focus();
 }
@@ -49,7 +49,7 @@ async function showList() {
 }
 
 async function showService(name) {
-  if (formats.length === 0) await showList(); // Somebody opened a link to one.
+  if (formats.length === 0) await showList(); // Opened by a link to a service.
   shown = await archive.read(name);
   at("day").textContent = day(shown.service, locale);
   document.title = at("day").textContent;
@@ -77,14 +77,14 @@ function showText() {
   at("text").replaceChildren(...texts(shown, which));
 }
 
-/** Have a file made and hand it to the browser as a download. */
+/** Create a file and start its download in the browser. */
 async function save(form, button) {
   button.disabled = true;
   try {
     const { bytes, name } = await archive.file(shown.service.name, which, form);
     const address = URL.createObjectURL(bytes);
     Object.assign(document.createElement("a"), { href: address, download: name }).click();
-    // Not at once: the browser reads it after this.
+    // Later: the browser reads it after this call.
     setTimeout(() => URL.revokeObjectURL(address), 60_000);
     complain("");
   } catch (error) {

@@ -1,4 +1,4 @@
-// A line of the list, and the texts of one service.
+// An entry of the list, and the texts of one service.
 
 import { languageName, pickLang, setLanguage } from "../shared/i18n.js";
 import { nameOf } from "./words.js";
@@ -10,15 +10,15 @@ function make(tag, className, text) {
   return Object.assign(document.createElement(tag), { className, textContent: text });
 }
 
-/** When a service was, by the church's clock and not the reader's: "Sunday, 22 November 2026 at 09:30". */
+/** The time of a service by the church's clock: "Sunday, 22 November 2026 at 09:30". */
 export function day({ began, name }, lang) {
   if (!began) return name;
-  // Its zone is cut off: the clock's time is printed as it stood on the wall.
+  // The time zone is cut off, to print the church's local time.
   const here = new Date(`${began.slice(0, "2026-11-22T09:30:00".length)}Z`);
   return new Intl.DateTimeFormat(lang, { dateStyle: "full", timeStyle: "short", timeZone: "UTC" }).format(here);
 }
 
-/** How long it was, and its languages. */
+/** The length and languages of a service. */
 export function about({ length_s: seconds, source, target, mode }, lang) {
   const minutes = Math.max(1, Math.round(seconds / MINUTE_S));
   const length = new Intl.NumberFormat(lang, { style: "unit", unit: "minute", unitDisplay: "long" }).format(minutes);
@@ -26,7 +26,7 @@ export function about({ length_s: seconds, source, target, mode }, lang) {
   return `${length} · ${languageName(source)} – ${languageName(target)}${kind}`;
 }
 
-/** An entry of the list, which leads to the service. */
+/** A list entry that links to the service. */
 export function entry(service, lang) {
   const link = Object.assign(document.createElement("a"), { href: `#${encodeURIComponent(service.name)}` });
   link.append(make("span", "day", day(service, lang)), " ", make("span", "about", about(service, lang)));
@@ -49,7 +49,7 @@ export function texts({ service, paragraphs }, which) {
   );
 }
 
-/** A button that is pressed or not. */
+/** A button; `isPressed` null means that it has no pressed state. */
 export function choice(text, isPressed, onPress) {
   const button = make("button", "", text);
   button.type = "button";

@@ -1,4 +1,4 @@
-// Names of the files and of the kinds of sessions, in the languages of the pages.
+// Names of file types and session types, in the languages of the pages.
 
 const NAMES = {
   en: { docx: "Word", html: "Web page", srt: "Subtitles (SRT)", vtt: "Subtitles (VTT)", txt: "Text", md: "Text with headings (Markdown)", "dry-run": "rehearsal", demo: "demonstration", replay: "replay" },
@@ -11,10 +11,10 @@ const NAMES = {
   ar: { docx: "Word", html: "صفحة ويب", srt: "ترجمة نصية (SRT)", vtt: "ترجمة نصية (VTT)", txt: "نص", md: "نص بعناوين (Markdown)", "dry-run": "تجربة", demo: "عرض", replay: "إعادة" },
 };
 
-/** Kinds of files that people use, those that most want first. */
+/** File types for people, the most wanted first. */
 export const FOR_PEOPLE = ["docx", "html", "srt", "vtt", "txt", "md"];
 
-/** The name of a kind of file or session in one of the pages' languages; of one that is new, as the server has it. */
+/** The name of a file or session type in a page language; the key itself if it is unknown. */
 export function nameOf(key, lang) {
   return NAMES[lang][key] ?? key;
 }

@@ -1,4 +1,4 @@
-// The audience's address and its QR code, as the server tells them.
+// The audience's address and its QR code, from the server.
 
 const OWN_MACHINE = /^(localhost|127\..*|\[::1\])$/;
 
@@ -10,7 +10,7 @@ export function unreachable(
   return OWN_MACHINE.test(new URL(address).hostname) ? onlyHere : "";
 }
 
-/** Put the address into a link, its QR code into an image, and what is wrong with it into a paragraph. */
+/** Show the address as a link, its QR code in an image, and its problem in a paragraph. */
 export function showAddress(address, { link, image, problem }, { qrCode = `QR code of ${address}`, onlyHere } = {}) {
   link.textContent = address.replace(/^http:\/\//, "").replace(/\/$/, "");
   link.href = address;

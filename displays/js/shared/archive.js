@@ -1,10 +1,10 @@
-// Asks the server for services that are over. The token goes in a header, so that it is in no address and no log.
+// Requests past services from the server. The token goes in a header, never in an address or a log.
 
 import { forgetToken, keepToken, loadToken } from "./operator_token.js";
 
 const PLACE = "/past";
 
-/** Why there is no answer: `needed` a token, it is `wrong`, or what the server says. */
+/** The reason of a refusal: `needed` or `wrong` (the token), else the server's message. */
 export class Refused extends Error {
   constructor(why, message) {
     super(message);
@@ -15,15 +15,15 @@ export class Refused extends Error {
 export class Archive {
   #token = loadToken();
 
-  /** Try another token with the next question. */
+  /** Use another token from the next request on. */
   use(token) {
     this.#token = token;
   }
 
-  /** The services, and the formats that each can be had in. */
+  /** The services, and the formats for download. */
   async list() {
     const answer = await this.#ask("");
-    if (this.#token) keepToken(this.#token); // It was right.
+    if (this.#token) keepToken(this.#token); // The token was right.
     return answer.json();
   }
 

@@ -1,13 +1,13 @@
-// Captions that are read together: one of a word or two is no line of its own where the next can join it.
-// No document in here.
+// Groups of captions that are read together: one of a word or two joins the next, if possible.
+// No DOM.
 
 import { textFor } from "./captions.js";
 import { countWords, gapOf } from "./words.js";
 
 const FEW_WORDS = 2;
-const JOIN_WITHIN_S = 6; // "Amen." before a long silence stands alone: the next has nothing to do with it.
+const JOIN_WITHIN_S = 6; // "Amen." before a long silence stays alone: the next is unrelated.
 
-/** A block says of its captions together what a caption says of itself; `id` is that of the first, `lastId` of the last. */
+/** A block has a caption's fields; `id` is its first caption's id, `lastId` its last caption's. */
 function blockOf(captions) {
   return {
     id: captions[0].id,
@@ -24,7 +24,7 @@ export function blockText({ captions }, lang) {
   return texts.map(({ text }) => text).join(gapOf(texts[0].lang));
 }
 
-/** Whether `block` is so short that it should wait a moment for the next to join it. */
+/** Whether `block` is so short that it should wait briefly for the next caption to join. */
 export function isShort(block, lang) {
   return countWords(blockText(block, lang), textFor(block.captions[0], lang).lang) <= FEW_WORDS;
 }
@@ -32,7 +32,7 @@ export function isShort(block, lang) {
 /** Group `captions`, oldest first, into blocks for a reader of `lang`. */
 export function blocksOf(captions, lang) {
   const groups = [];
-  let words = 0; // in the last group
+  let words = 0; // of the last group
   for (const caption of captions) {
     const group = groups[groups.length - 1];
     const last = group?.[group.length - 1];

@@ -1,11 +1,11 @@
-// What has been said so far: the newest revision of each caption, in order. No document in here.
+// The newest revision of each caption, in order. No DOM.
 
-/** What of a caption a reader of `lang` reads: `{lang, text}`. Without text there is nothing to show. */
+/** The text of a caption for a reader of `lang`: `{lang, text}`; "" means nothing to show. */
 export function textFor({ source, target, verse, doubtful }, lang) {
   if (lang === source.lang) return source;
-  // A sign in the text is there on every page, in the video overlay, and when it is read aloud.
+  // A mark in the text appears on every page and in the video overlay, and is read aloud.
   if (doubtful && !verse && target.text !== "") return { lang: target.lang, text: `${target.text} (?)` };
-  // A printed verse stands for the machine's translation of it.
+  // A printed verse replaces the machine's translation.
   return verse && target.text !== "" ? { lang: verse.lang, text: `${verse.text} — ${verse.ref} (${verse.edition})` } : target;
 }
 
@@ -16,14 +16,14 @@ function inOrder(captions, lang) {
 /** The newest `limit` captions of a session. */
 export class Captions {
   #byId = new Map();
-  #finals = new Map(); // Of those that are resumed, because their speaker has gone on: the last final.
+  #finals = new Map(); // The last final of each resumed caption, whose speaker has continued.
   #limit;
 
   constructor(limit) {
     this.#limit = limit;
   }
 
-  /** Take a `hello`: what changed since we left, or all there is. */
+  /** Handle `hello`: the changes since the last connection, or all captions. */
   onHello(hello) {
     if (!hello.resumed) {
       this.#byId.clear();
@@ -32,19 +32,19 @@ export class Captions {
     this.add(hello);
   }
 
-  /** Take an `earlier`: what a short `hello` left out. */
+  /** Handle `earlier`: the captions that a short `hello` left out. */
   add({ captions }) {
     for (const caption of captions) this.put(caption);
   }
 
-  /** Take a `caption`. False if it is older than what we have, so that nothing changed. */
+  /** Handle `caption`. False if it is older than the known revision and changes nothing. */
   put(caption) {
     const known = this.#byId.get(caption.id);
     if (known && known.seq >= caption.seq) return false;
     if (caption.status !== "resumed") this.#finals.delete(caption.id);
     else if (known?.final) this.#finals.set(caption.id, known);
     this.#byId.set(caption.id, caption);
-    // Hidden ones count too: an older revision that comes late must not bring them back.
+    // Hidden ones count too: a late older revision must not bring them back.
     while (this.#byId.size > this.#limit) {
       const oldest = Math.min(...this.#byId.keys());
       this.#byId.delete(oldest);
@@ -53,22 +53,22 @@ export class Captions {
     return this.#byId.has(caption.id);
   }
 
-  /** The newest revision of caption `id` that we have. */
+  /** The newest known revision of caption `id`. */
   get(id) {
     return this.#byId.get(id);
   }
 
-  /** The last final version of caption `id` if it is resumed and we have seen that. */
+  /** The last final of caption `id` if it is resumed and its final is known. */
   finalOf(id) {
     return this.#finals.get(id);
   }
 
-  /** The captions that have something to show to a reader of `lang`, oldest first. */
+  /** The captions that have text for a reader of `lang`, oldest first. */
   visible(lang) {
     return inOrder(this.#byId.values(), lang);
   }
 
-  /** The same for who shows finals only: a caption that is resumed stands as it was until it is final again. */
+  /** The same for finals-only displays: a resumed caption keeps its last final until a new one. */
   standing(lang) {
     return inOrder([...this.#byId.values()].map((caption) => this.finalOf(caption.id) ?? caption), lang);
   }

@@ -1,5 +1,5 @@
-// The connection to the server: it comes back by itself, resumes where it was, and reports what was painted.
-// docs/PROTOCOL.md has the messages.
+// The connection to the server: it reconnects, resumes, and acknowledges painted captions.
+// docs/PROTOCOL.md defines the messages.
 
 import { Socket } from "./socket.js";
 
@@ -11,24 +11,24 @@ const REFUSED_CODES = new Set([1008, 1009]);
 const ASLEEP_MS = 30_000;
 const SILENT_MS = 25_000; // The server says `alive` every 10 s.
 
-/** Milliseconds before a retry: doubling up to 15 s, half of it random so that a hall of phones spreads out. */
+/** Milliseconds before a retry: doubles up to 15 s, half of it random to spread many phones. */
 export function retryDelayMs(attempt, random = Math.random) {
   const longest = Math.min(LAST_RETRY_MS, FIRST_RETRY_MS * 2 ** attempt);
   return longest * (0.5 + random() / 2);
 }
 
-/** Call `task` once what the document holds now is on the glass. */
+/** Call `task` after the current document has been painted. */
 export function afterPaint(task) {
-  // A frame callback runs before its frame is painted; a task queued there runs after.
+  // A frame callback runs before its frame is painted; a task that it queues runs after.
   requestAnimationFrame(() => setTimeout(task));
 }
 
 /**
- * `onMessage` gets every message of the server in order. `onLink` gets "connecting", "open", "lost" (it will
- * try again), or "outdated" (the server speaks another protocol version; it will not). `onOpen` is called when a new
- * socket is open, before anything has come over it: the place to `send` a token. `prefer` are the reader's language tags
- * with commas between, of which the server takes one where `lang` is "". `history` is how many captions
- * `hello` may hold, "" for all. `preconnect` is the first socket where the page has opened one already (js/shared/socket.js).
+ * `onMessage` gets every message of the server in order. `onLink` gets "connecting", "open", "lost"
+ * (it retries) or "outdated" (another protocol version: no retry). `onOpen` is called when a socket
+ * opens, before any message: the place to `send` a token. `prefer` has the reader's language tags,
+ * separated by commas; the server picks one if `lang` is "". `history` limits the captions in
+ * `hello`, "" for all. `preconnect` is a first socket, opened by the page (js/shared/socket.js).
  */
 export class Connection {
   #kind;
@@ -41,13 +41,13 @@ export class Connection {
   #socket = null;
   #session = "";
   #seq = 0;
-  #isWhole = false; // We have all captions up to #seq, not only the newest of them.
+  #isWhole = false; // All captions up to #seq are known, not only the newest.
   #attempt = 0;
   #retryTimer = 0;
   #silenceTimer = 0;
-  #isWatched = false; // The server gives signs of life, so their absence means something.
+  #isWatched = false; // The server sends `alive`, so silence means a dead link.
   #painted = 0;
-  #acknowledges = true; // Where thousands watch, the server asks only some.
+  #acknowledges = true; // With thousands of displays the server asks only some.
   #hiddenAt = 0;
 
   constructor({ kind, lang = "", prefer = "", history = "", preconnect = null, onMessage, onLink, onOpen = () => {} }) {
@@ -64,21 +64,21 @@ export class Connection {
     this.#open(preconnect);
   }
 
-  /** Subscribe to another language, "" for the server's choice, from its snapshot on. */
+  /** Subscribe to another language, "" for the server's choice, starting with its snapshot. */
   subscribe(lang) {
     this.#lang = lang;
     this.#session = "";
     this.#open();
   }
 
-  /** Acknowledge the caption message `seq` once it is painted; of several in one frame only the newest. */
+  /** Acknowledge the caption message `seq` after its paint; per frame only the newest. */
   painted(seq) {
     if (!this.#acknowledges) return;
     if (this.#painted === 0) afterPaint(() => this.#acknowledge());
     this.#painted = Math.max(this.#painted, seq);
   }
 
-  /** Send a message. False if the link is down: nothing is kept for later. */
+  /** Send a message. False if the link is down: nothing is queued. */
   send(message) {
     if (!this.#socket?.isOpen) return false;
     this.#socket.send(JSON.stringify(message));
@@ -97,7 +97,7 @@ export class Connection {
     const socket = new Socket(asked, preconnect);
     this.#socket = socket;
     this.#awaitSign();
-    // A socket that was let go of may still have something to say: nobody listens.
+    // A dropped socket may still fire events: ignore them.
     const current = (act) => (event) => socket === this.#socket && act(event);
     socket.listen({
       open: current(() => this.#onOpen()),
@@ -106,7 +106,7 @@ export class Connection {
     });
   }
 
-  /** Let go of the socket, and of a retry. */
+  /** Drop the socket, and cancel a retry. */
   #drop() {
     clearTimeout(this.#retryTimer);
     clearTimeout(this.#silenceTimer);
@@ -115,7 +115,7 @@ export class Connection {
     socket?.close();
   }
 
-  /** A link may be dead without the browser knowing it: Wi-Fi out of reach, a router that forgot about us. */
+  /** A link may be dead without an event: Wi-Fi out of range, a router that lost our connection. */
   #awaitSign() {
     clearTimeout(this.#silenceTimer);
     this.#silenceTimer = setTimeout(() => {
@@ -153,7 +153,7 @@ export class Connection {
     this.#retryTimer = setTimeout(() => this.#open(), delayMs);
   }
 
-  /** A phone that slept may hold a socket that is dead without knowing it: take a fresh one. */
+  /** A phone that slept may have a dead socket without an event: open a new one. */
   #wake() {
     if (document.visibilityState === "hidden") {
       this.#hiddenAt = Date.now();

@@ -1,6 +1,6 @@
-// The pages' own words, of js/words. To add a language, copy one of those modules, translate it, and list it here; the
-// key is its language tag.
-// What else there is to know of languages stands in languages.toml.
+// The pages' own texts, from js/words. To add a language, copy and translate one of those modules,
+// and list it here under its language tag.
+// languages.toml has all other facts about languages.
 
 import { AR } from "../words/ar.js";
 import { DE } from "../words/de.js";
@@ -19,17 +19,17 @@ export function direction(lang) {
   return LANGUAGES[lang.split("-")[0].toLowerCase()]?.direction ?? "ltr";
 }
 
-/** Give an element's text its language, and the direction that it is written in. */
+/** Set the language of an element's text, and its writing direction. */
 export function setLanguage(element, lang) {
   if (element.lang === lang) return;
   element.lang = lang;
   element.dir = direction(lang);
 }
 
-/** Language tags that the pages speak. */
+/** The language tags of the pages' texts. */
 export const PAGE_LANGS = Object.keys(TABLE);
 
-/** The first of `wanted` language tags ("es-MX" will do for "es") that the pages speak, else English. */
+/** The first of `wanted` tags ("es-MX" matches "es") that the pages have, else English. */
 export function pickLang(wanted) {
   for (const tag of wanted) {
     const lang = tag.split("-")[0].toLowerCase();
@@ -38,12 +38,12 @@ export function pickLang(wanted) {
   return "en";
 }
 
-/** The words of one of `PAGE_LANGS`. */
+/** The texts in one of `PAGE_LANGS`. */
 export function words(lang) {
   return TABLE[lang];
 }
 
-/** A language's name for itself: "es" is "Español". */
+/** A language's own name: "es" is "Español". */
 export function languageName(lang) {
   if (lang in LANGUAGES) return LANGUAGES[lang].own;
   if (!Intl.DisplayNames) return lang;
@@ -51,7 +51,7 @@ export function languageName(lang) {
   return name.charAt(0).toLocaleUpperCase(lang) + name.slice(1);
 }
 
-/** Write words into every element below `root` marked data-word (its text) or data-label (its accessible name). */
+/** Set the texts below `root` that are marked data-word (text) or data-label (accessible name). */
 export function translatePage(root, table) {
   for (const element of root.querySelectorAll("[data-word]")) {
     element.textContent = table[element.dataset.word];

@@ -2,13 +2,13 @@
 
 import { setLanguage } from "./i18n.js";
 
-/** What a reader of `lang` reads of a notice with these `texts` by language: `{lang, text}`; without text none stands. */
+/** The notice for a reader of `lang`, from `texts` by language: `{lang, text}`; "" for none. */
 export function noticeFor(texts, lang) {
   const found = lang in texts ? lang : Object.keys(texts)[0];
   return found === undefined ? { lang, text: "" } : { lang: found, text: texts[found] };
 }
 
-/** Show the notice of a session in `element`, unless all is blank. True if that has changed anything. */
+/** Show the session's notice in `element`, unless the screen is blank. True if anything changed. */
 export function renderNotice(element, session) {
   const { lang, text } = noticeFor(session.notice, session.lang);
   const isHidden = text === "" || session.isBlank;

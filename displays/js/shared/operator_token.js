@@ -1,11 +1,11 @@
-// The operator's token: that of the address in this tab only, that of a paired device in this browser until it is signed out.
-// It is never part of a request.
+// The operator's token. One from the address stays in this tab; a paired device keeps its token in
+// this browser until it is signed out. No token is part of a requested address.
 
 import { recall, remember } from "./storage.js";
 
 const KEY = "operator-token";
 
-/** Take `#token=...` out of the address, so that nobody reads it over a shoulder. "" if there is none. */
+/** Remove `#token=...` from the address, so that nobody can read it on the screen. "" if none. */
 function fromAddress() {
   const found = /^#token=(.+)$/.exec(location.hash);
   if (!found) return "";
@@ -13,11 +13,11 @@ function fromAddress() {
   try {
     return decodeURIComponent(found[1]);
   } catch {
-    return found[1]; // A token with a bare percent sign.
+    return found[1]; // A token with an unescaped percent sign.
   }
 }
 
-/** The token of the address or of this tab, or "". */
+/** The token of the address, this tab or this device, or "". */
 export function loadToken() {
   const token = fromAddress() || recall("sessionStorage", KEY) || recall("localStorage", KEY);
   if (token) keepToken(token);
@@ -28,7 +28,7 @@ export function keepToken(token) {
   remember("sessionStorage", KEY, token);
 }
 
-/** Keep the token that this device was paired for. */
+/** Store the token of this paired device. */
 export function keepDevice(token) {
   remember("localStorage", KEY, token);
 }
@@ -38,7 +38,7 @@ export function forgetToken() {
   keepDevice("");
 }
 
-/** Hear of a token that is put into the address while the page is open. */
+/** Call `take` with a token that is put into the address while the page is open. */
 export function onToken(take) {
   window.addEventListener("hashchange", () => {
     if (location.hash.startsWith("#token=")) take(loadToken());

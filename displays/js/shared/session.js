@@ -1,32 +1,31 @@
-// What a display knows of the service: how its link is, what the server says of itself, what was said. Only messages
-// and the link change it; pages show what is here. No document in here.
+// A display's model of the service. Only messages and the link change it; pages show it. No DOM.
 
 import { Captions } from "./captions.js";
 
-const CATCH_UP = 6; // After a longer break than this many captions, go on with what is said now.
+const CATCH_UP = 6; // After a break of more captions, continue with what is said now.
 
 /**
- * The newest `limit` captions of the service and the state of the server, for a reader of `lang` ("" for the server's own
- * choice). `langOf(hello)` is the language that the page shows of what there is.
+ * The newest `limit` captions and the server's state, for a reader of `lang` ("" for the server's
+ * choice). `langOf(hello)` is the language that the page shows.
  */
 export class Session {
   #langOf;
 
-  /** "connecting", "open", "lost" or "outdated", as js/shared/connection.js says it. */
+  /** "connecting", "open", "lost" or "outdated", as in js/shared/connection.js. */
   link = "connecting";
   /** The server's mode and state, "" before its `hello`. */
   mode = "";
   state = "";
   lang;
-  /** The spoken language, and those that there are captions in. */
+  /** The spoken language, and the languages of the captions. */
   source = "";
   langs = [];
-  /** What the server does not like about this page's subscription, in its own words, or "". */
+  /** The server's text on what it refuses in this page's subscription, or "". */
   refusal = "";
-  /** The notice that operators have put up: its text by language, {} if none stands. */
+  /** The current notice: its text by language, {} for none. */
   notice = {};
   captions;
-  /** The service's name: captions of another one begin with the same ids. */
+  /** The service's name: caption ids start again with each service. */
   name = "";
 
   constructor({ limit, lang = "", langOf = (hello) => hello.lang }) {
@@ -39,12 +38,12 @@ export class Session {
     return this.state === "blank";
   }
 
-  /** Whether somebody is speaking, as far as one can know. */
+  /** Whether somebody is speaking, as far as the page knows. */
   get isSpeaking() {
     return this.link === "open" && this.state === "speech";
   }
 
-  /** Take what the connection says of itself. False if that is nothing new: each vain attempt to connect says "lost". */
+  /** Set the link's state. False if it is the same: each failed attempt to connect says "lost". */
   setLink(link) {
     const hasChanged = link !== this.link;
     this.link = link;
@@ -52,11 +51,11 @@ export class Session {
   }
 
   /**
-   * Take a message. What it was, for the page to act on; null for what is none of a display's business:
-   *   `{type: "hello", missed}`            `missed`: so much is new that the page begins with the newest captions
+   * Handle a message. Return what it was, for the page; null if displays do not need it:
+   *   `{type: "hello", missed}`            `missed`: too much is new; show the newest captions
    *   `{type: "earlier"}`                  older captions have come
-   *   `{type: "caption", caption, isNew, isNewlyFinal, before}`    `isNew`: it changed what there is to show;
-   *                                        `before`: its last final version, if it was resumed since
+   *   `{type: "caption", caption, isNew, isNewlyFinal, before}`    `isNew`: it changed something;
+   *                                        `before`: its last final, if it was resumed after it
    *   `{type: "status"}`, `{type: "notice"}`, `{type: "error", code}`
    */
   receive(message) {
@@ -86,7 +85,8 @@ export class Session {
     this.#setState(hello);
     this.lang = this.#langOf(hello);
     this.source = hello.source;
-    this.langs = [...new Set([...(hello.targets ?? []), hello.source])]; // Where several are spoken, that is a target too.
+    // If several languages are spoken, the source is a target too.
+    this.langs = [...new Set([...(hello.targets ?? []), hello.source])];
     this.refusal = "";
     this.notice = hello.notice?.texts ?? {};
     this.captions.onHello(hello);
@@ -107,7 +107,7 @@ export class Session {
   }
 }
 
-/** Counts the time without speech, and says when it has been `ms` milliseconds; 0: never. */
+/** Measures time without speech and calls back after `ms` milliseconds; 0: never. */
 export class SilenceTimer {
   #ms;
   #onSilence;
@@ -118,7 +118,7 @@ export class SilenceTimer {
     this.#onSilence = onSilence;
   }
 
-  /** Begin to count again, unless somebody is speaking: then wait for the next call. */
+  /** Restart the timer; while somebody is speaking only stop it, until the next call. */
   restart(isSpeaking) {
     clearTimeout(this.#timer);
     if (this.#ms > 0 && !isSpeaking) this.#timer = setTimeout(this.#onSilence, this.#ms);

@@ -1,4 +1,4 @@
-// One socket to the server, which may have been opened before there was anyone to listen to it (js/audience/preconnect.js).
+// A socket to the server. It may be opened before it has a listener (js/audience/preconnect.js).
 
 const EVENTS = ["open", "message", "close"];
 
@@ -8,7 +8,7 @@ function dial(parameters) {
   return { webSocket: new WebSocket(`${scheme}://${location.host}/ws?${new URLSearchParams(given)}`), events: [] };
 }
 
-/** A socket to `/ws` with these parameters, empty ones left out; or an open `{webSocket, events}`, with what it has heard. */
+/** A socket to `/ws` with the non-empty parameters, or an open `{webSocket, events}`. */
 export class Socket {
   #webSocket;
   #events;
@@ -31,10 +31,10 @@ export class Socket {
     this.#webSocket.close();
   }
 
-  /** From now on give each event to the handler of its name (`open`, `message`, `close`), first those that came before. */
+  /** Send events to the handlers `open`, `message` and `close`, the earlier events first. */
   listen(handlers) {
     for (const name of EVENTS) this.#webSocket[`on${name}`] = handlers[name];
-    // Not at once, as no event ever comes: who calls us is not ready yet.
+    // Asynchronously, like every event: the caller is not ready yet.
     queueMicrotask(() => {
       for (const event of this.#events) handlers[event.type](event);
     });

@@ -1,4 +1,4 @@
-// The one thing a page says about how it goes: the name of a word in js/shared/i18n.js, and a tone for its colour.
+// The status that a page shows: the name of a word in js/shared/i18n.js, and a tone for its colour.
 
 const TONES = {
   connecting: "wait",
@@ -17,18 +17,18 @@ const TONES = {
   ended: "off",
 };
 
-/** The status of a page whose link is `link`, with the server's last `mode` and `state` ("" before the first). */
+/** The status of a page with this `link` and the server's last `mode` and `state` ("" at first). */
 export function statusName({ link, mode, state }) {
   if (link === "connecting" || link === "outdated") return link;
-  // After the service the server goes away, and nobody needs to hear that we look for it.
+  // After the service the server stops; nobody needs to know that the page retries.
   if (state === "ended") return "ended";
   if (link === "lost") return "reconnecting";
   if (mode === "dry-run") return "rehearsal";
-  // Speech comes and goes with every sentence; a word that follows it would only distract.
+  // Speech starts and stops with every sentence; a word that follows it would distract.
   return state === "speech" ? "listening" : state;
 }
 
-/** "good", "wait", "bad" or "off". A status of a newer server that we do not know waits. */
+/** "good", "wait", "bad" or "off"; "wait" for an unknown status of a newer server. */
 export function statusTone(name) {
   return TONES[name] ?? "wait";
 }

@@ -1,6 +1,6 @@
-// What a page remembers. Where a browser forbids it, the page works and forgets.
+// Values that a page stores. If a browser forbids storage, the page works without it.
 
-/** The value kept in `place`, "sessionStorage" or "localStorage", or "". */
+/** The stored value in `place`, "sessionStorage" or "localStorage", or "". */
 export function recall(place, key) {
   try {
     return window[place].getItem(key) ?? "";
@@ -9,12 +9,12 @@ export function recall(place, key) {
   }
 }
 
-/** Keep a value; "" forgets it. */
+/** Store a value; "" removes it. */
 export function remember(place, key, value) {
   try {
     if (value === "") window[place].removeItem(key);
     else window[place].setItem(key, value);
   } catch {
-    // Forbidden here: it holds until the page is closed.
+    // Storage is forbidden: the value lasts until the page is closed.
   }
 }

@@ -1,7 +1,7 @@
-// Keep the screen on while the page is looked at. Browsers give the lock made for it to secure pages only (https or
-// localhost), and a church's own network has none: there a black video without a sound, behind the page, does the same.
+// Keeps the screen on while the page is visible. Browsers offer wake locks only to secure pages
+// (https or localhost). A church's own network has none: a black, silent video does the same there.
 
-const WAKES = ["pointerdown", "keydown"]; // Some phones play nothing before the page has been touched.
+const WAKES = ["pointerdown", "keydown"]; // Some phones play nothing before the first touch.
 
 function playVideo() {
   const video = document.createElement("video");
@@ -13,7 +13,7 @@ function playVideo() {
   const play = () => {
     if (document.visibilityState === "visible") video.play().catch((error) => console.info("no video:", error.name));
   };
-  // Not `loop`: iPhones let the screen go dark over a video that has it.
+  // Not `loop`: iPhones let the screen go dark over a looping video.
   video.addEventListener("ended", play);
   document.addEventListener("visibilitychange", play);
   for (const name of WAKES) document.addEventListener(name, play, { once: true });
@@ -25,7 +25,7 @@ function requestLock() {
   return navigator.wakeLock.request("screen");
 }
 
-/** Keep the screen on from now on. True if the browser promises to, false if all we could do is play the video. */
+/** Keep the screen on from now on. True with a wake lock, false with only the video. */
 export async function keepAwake() {
   try {
     if (!("wakeLock" in navigator)) throw new Error("not a secure page");
@@ -35,7 +35,7 @@ export async function keepAwake() {
     playVideo();
     return false;
   }
-  // The browser drops the lock when the page is hidden.
+  // The browser releases the lock when the page is hidden.
   document.addEventListener("visibilitychange", () => {
     if (document.visibilityState === "visible") requestLock().catch((error) => console.info("no wake lock:", error.message));
   });

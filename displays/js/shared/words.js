@@ -1,44 +1,44 @@
-// The words of a text, also where the script does not set them apart. No document in here.
+// The words of a text, also in scripts without spaces. No DOM.
 
 import { LANGUAGES } from "./languages.js";
 
-const OPENING = /^[\p{Ps}\p{Pi}]+$/u; // belongs to the word after it
+const OPENING = /^[\p{Ps}\p{Pi}]+$/u; // belongs to the next word
 const WORDLIKE = /[\p{L}\p{N}]/u;
 
 const segmenters = new Map();
 
-/** Where spaces stand in a language: between "words", "sentences", or "nowhere". */
+/** Where a language has spaces: between "words", "sentences", or "nowhere". */
 function spacesOf(lang) {
   return LANGUAGES[lang.split("-")[0].toLowerCase()]?.spaces ?? "words";
 }
 
-/** The text in segments, `{segment, isWordLike}`, as the browser's dictionary of the language has them. */
+/** The text in segments, `{segment, isWordLike}`, from the browser's dictionary of the language. */
 function segmentsOf(text, lang) {
   if (!Intl.Segmenter) {
-    // Firefox before 125: every letter counts as a word, with what is written above and below it.
+    // Firefox before 125: every letter with its combining marks counts as a word.
     return [...text.matchAll(/\P{M}\p{M}*/gu)].map(([segment]) => ({ segment, isWordLike: WORDLIKE.test(segment) }));
   }
   if (!segmenters.has(lang)) segmenters.set(lang, new Intl.Segmenter(lang, { granularity: "word" }));
   return [...segmenters.get(lang).segment(text)];
 }
 
-/** What stands between two sentences of a language in one line. */
+/** The separator of two sentences of a language in one line. */
 export function gapOf(lang) {
   return spacesOf(lang) === "nowhere" ? "" : " ";
 }
 
-/** How many words a text has. */
+/** The number of words in a text. */
 export function countWords(text, lang) {
   if (spacesOf(lang) === "words") return text.split(/\s+/).filter(Boolean).length;
   return segmentsOf(text, lang).filter(({ isWordLike }) => isWordLike).length;
 }
 
-/** A word without its signs and capitals. */
+/** A word in lower case, without punctuation. */
 function bare({ text }) {
   return text.replace(/[^\p{L}\p{N}\p{M}]/gu, "").toLowerCase();
 }
 
-/** What `text` says behind the words that it has in common with `before` at their beginning, whatever their signs. */
+/** The part of `text` after the first words that it shares with `before`, ignoring punctuation. */
 export function newIn(text, before, lang) {
   const known = piecesOf(before, lang).map(bare);
   let start = 0;
@@ -49,7 +49,7 @@ export function newIn(text, before, lang) {
   return text.slice(start).trimStart();
 }
 
-/** The pieces of a text between which a line may end, `{text, gap}`: a word with its punctuation, and the space after it. */
+/** The pieces between which a line may break, `{text, gap}`: word with punctuation, and space. */
 export function piecesOf(text, lang) {
   if (spacesOf(lang) === "words") {
     return text.split(/\s+/).filter(Boolean).map((word) => ({ text: word, gap: " " }));

@@ -1,4 +1,4 @@
-// The pages' own words, for other languages to translate.
+// The pages' own texts, to be translated into other languages.
 
 export const EN = {
   title: "Live captions",

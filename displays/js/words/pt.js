@@ -1,4 +1,4 @@
-// The words of displays/js/words/en.js.
+// The texts of displays/js/words/en.js in this language.
 
 export const PT = {
   title: "Legendas ao vivo",

@@ -1,10 +1,9 @@
-"""How likely a final caption is wrong: a logistic regression on what is known of it anyway.
+"""Estimate how likely a final caption is wrong: a logistic regression on available evidence.
 
 Glass-box quality estimation (Fomicheva et al. 2020, arXiv 2005.10608) with the quick translator as
-a second judge (forced decoding, as Prism does it), and with the rules of church truth, which are
-exact where probabilities are blind: numbers, references, a lost "not". No model of its own runs.
-What counts as doubtful is the worst share of a service, since translators differ in how sure they
-are of themselves.
+a second judge (forced decoding, as in Prism). The church rules add exact checks where probabilities
+are blind: numbers, references, a lost "not". No extra model runs. The worst share of a service
+counts as doubtful, since translators differ in how confident they are.
 """
 
 from __future__ import annotations
@@ -28,74 +27,74 @@ from pipeline.core.types import Caption, Check, Opinion, Word
 from pipeline.text.words import length
 
 OWN = "doubt.json"
-"""In session.directory: the judge that `learn judge` has fitted."""
+"""File in session.directory: the judge that `learn judge` has fitted."""
 
 log = structlog.get_logger()
 
-# Church words have a feature of their own (`terms`); names have none.
+# Church words have a separate feature (`terms`); names have none.
 _EXACT = frozenset({"reference", "number", "negation"})
 SHARE = 0.28
-"""Of a service's finals, the worst, that are doubtful."""
+"""The worst share of a service's finals, which is doubtful."""
 _LEAST = 0.24
-"""Who is less likely wrong is not doubtful, even among the worst of a service that went well."""
+"""A final less likely wrong is never doubtful, even among the worst of a good service."""
 _LOWEST = 1e-4
-"""Of a probability, before its logarithm is taken."""
+"""Lower bound of a probability before its logarithm."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """What is known of a final. A feature that is None counts neither for nor against it."""
+    """The features of a final. A feature that is None counts neither for nor against it."""
 
     quick_mean: float | None = None
     """Mean log-probability of the final's tokens in the quick translator."""
     quick_least: float | None = None
-    """... and that of its least likely token."""
+    """Log-probability of the final's least likely token in the quick translator."""
     final_mean: float | None = None
     """Mean log-probability in the translator that made it."""
     agreement: float | None = None
-    """chrF of the quick translation against it, 0..1."""
+    """chrF of the quick translation against the final, 0..1."""
     length: float | None = None
-    """How far its length is from the source's: the logarithm of the ratio, without its sign."""
+    """Absolute logarithm of the ratio of the final's length to the source's."""
     rules: float | None = None
-    """Numbers, references and negations that are doubtful in it; three at most."""
+    """Doubtful numbers, references and negations; at most three."""
     terms: float | None = None
-    """Church words whose rendering it lacks; three at most."""
+    """Church words without their rendering; at most three."""
     rarity: float | None = None
     """How rare the rarest word of the source is, 0 to 7."""
     heard: float | None = None
-    """Logarithm of the probability of the least certain word that was heard."""
+    """Logarithm of the probability of the least certain recognized word."""
 
 
-# In the order of the weights: after a change here older judges are refused, see `parsed`.
+# In the order of the weights. After a change `parsed` refuses older judges.
 FEATURES = tuple(field.name for field in fields(Evidence))
 
 
 @dataclass(frozen=True, slots=True)
 class DoubtModel:
-    """A fitted judge: how likely a caption is wrong is 1 / (1 + exp(-(bias + weights * z)))."""
+    """A fitted judge: a caption is wrong with probability 1 / (1 + exp(-(bias + weights * z)))."""
 
     mean: tuple[float, ...]
     scale: tuple[float, ...]
     weights: tuple[float, ...]
     bias: float
     usual: tuple[float, ...]
-    """Probabilities of the fitted captions, as many below each as above the one before."""
+    """Quantiles of the probabilities of the fitted captions, evenly spaced in rank."""
     without_own: DoubtModel | None = None
-    """The one for translators that give no log-probability, as those on servers."""
+    """The model for translators that give no log-probability, such as servers."""
 
     def probability(self, evidence: Evidence) -> float:
-        """Return how likely a final with this evidence is wrong, 0..1."""
+        """Return the probability that a final with this evidence is wrong, 0..1."""
         if evidence.final_mean is None and self.without_own is not None:
             return self.without_own.probability(evidence)
         z = (row_of(evidence) - np.array(self.mean)) / np.array(self.scale)
-        # What is not known counts as the mean of the fitted captions: 0 after scaling.
+        # An unknown feature counts as the mean of the fitted captions: 0 after scaling.
         logit = self.bias + float(np.nan_to_num(z, nan=0.0) @ np.array(self.weights))
-        # The logistic function as a tanh, which does not overflow however sure it is.
+        # The logistic function as a tanh, which never overflows.
         return round((1 + math.tanh(logit / 2)) / 2, 4)
 
 
 def evidence_of(caption: Caption) -> Evidence:
-    """Return what is known of a final caption."""
+    """Return the evidence about a final caption."""
     transcript = caption.transcript
     evidence = gathered(
         caption.opinion,
@@ -105,7 +104,7 @@ def evidence_of(caption: Caption) -> Evidence:
             given(transcript.text, transcript.lang), transcript.lang, caption.text, caption.checks
         ),
     )
-    # The judge is not fitted to how sure the quick translator is of its own work.
+    # The judge is not fitted to the quick translator's confidence in its own text.
     return replace(evidence, final_mean=None) if _is_alone(caption) else evidence
 
 
@@ -127,22 +126,22 @@ def gathered(
 
 
 class Judge:
-    """Judges the finals of one language in a service, in the order in which they are made."""
+    """Judges the finals of one language in a service, in order."""
 
     def __init__(self, model: DoubtModel) -> None:
-        """Begin a service, for which at first those finals stand that `model` was fitted to."""
+        """Begin a service with the probabilities of the finals that `model` was fitted to."""
         self._model = model
-        # Sorted, as `insort` needs it, and a list of this language's own.
+        # Sorted, as `insort` needs it, and a new list for this language.
         self._seen = sorted(model.usual)
 
     def judged(self, final: Caption) -> Caption:
-        """Return a final with how likely it is wrong, where there is anything to judge it by.
+        """Return a final with the probability that it is wrong, if there is evidence.
 
         A final that the quick translator made alone is doubtful as soon as one rule finds a fault.
-        One that it neither made nor has an opinion of is not judged.
+        A final that it neither made nor has an opinion of is not judged.
         """
         is_alone = _is_alone(final)
-        # Without any evidence the model would tell the mean of the captions that it is fitted to.
+        # Without evidence the model would return the mean of the fitted captions.
         if final.opinion is None and not is_alone:
             return final
         evidence = evidence_of(final)
@@ -151,21 +150,21 @@ class Judge:
         return replace(final, doubt=doubt, is_doubtful=is_wrong)
 
     def is_among_worst(self, doubt: float) -> bool:
-        """Whether a final that is so likely wrong is of the worst share; it counts from now on."""
-        # Counted before it is compared, so that the list is never empty.
+        """Whether a final with this probability is in the worst share; it counts from now on."""
+        # Added before the comparison, so that the list is never empty.
         insort(self._seen, doubt)
         return doubt >= max(_LEAST, self._seen[int(len(self._seen) * (1 - SHARE))])
 
 
 def _is_alone(final: Caption) -> bool:
-    """Whether the quick translator has made a final, and nobody else has seen it."""
+    """Whether the quick translator has made a final, and no other translator has rated it."""
     return final.opinion is None and final.engine == "marian" and final.translation is not None
 
 
 def of_texts(source: str, lang: str, target: str, checks: Sequence[Check]) -> dict[str, float]:
-    """Return what two texts say by themselves, and what comparing them has found.
+    """Return the features of the two texts and of their checks.
 
-    `source` is what the translator got (`given`), not what was said; `lang` is its language.
+    `source` is the translator's input (`given`), not the transcript; `lang` is its language.
     """
     doubtful = [check.kind for check in checks if check.outcome == "doubtful"]
     rare = rarity(source, lang)
@@ -178,19 +177,19 @@ def of_texts(source: str, lang: str, target: str, checks: Sequence[Check]) -> di
 
 
 def dumped(model: DoubtModel) -> str:
-    """Return a judge as JSON, its weights by their features."""
+    """Return a judge as JSON, with the names of its features."""
     facts: dict[str, Any] = {"features": list(FEATURES), **asdict(model)}
     return json.dumps(facts, indent=2) + "\n"
 
 
 def parsed(text: str) -> DoubtModel:
-    """Return a judge from JSON. Raises ValueError where it is none of this version."""
+    """Return a judge from JSON. Raises ValueError if it is not a judge of this version."""
     try:
         facts: Mapping[str, Any] = json.loads(text)
         if tuple(facts["features"]) != FEATURES:
             raise ValueError("other features")
         return _model(facts)
-    # A TypeError is JSON of another shape, such as a list in the place of the table.
+    # A TypeError means JSON of another shape, such as a list instead of an object.
     except (KeyError, TypeError) as error:
         raise ValueError(f"lacks {error}") from None
 
@@ -214,17 +213,17 @@ def shipped() -> DoubtModel:
 
 
 def in_use(directory: Path) -> DoubtModel:
-    """Return the church's own judge in the folder of the sessions, else the one that ships."""
+    """Return the church's own judge from session.directory, else the one that ships."""
     file = directory / OWN
     try:
         return parsed(file.read_text(encoding="utf-8")) if file.exists() else shipped()
     except (OSError, ValueError) as error:
-        # A service begins with the shipped judge rather than with none.
+        # A service runs with the shipped judge rather than with none.
         log.warning("judge unreadable", file=str(file), error=str(error), instead="the shipped one")
         return shipped()
 
 
 def row_of(evidence: Evidence) -> NDArray[np.float64]:
-    """Return the features in their order, shape (len(FEATURES),); NaN where one is not known."""
+    """Return the features in order, shape (len(FEATURES),); an unknown one is NaN."""
     values = (getattr(evidence, name) for name in FEATURES)
     return np.array([math.nan if value is None else value for value in values], float)

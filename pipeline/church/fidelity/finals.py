@@ -1,7 +1,7 @@
-"""A final caption compared with what was said: references, numbers, negation, church words. Pure.
+"""Compare a final caption with the source text: references, numbers, negation, church words. Pure.
 
-What differs is repaired where only one repair is possible, and is marked as doubtful otherwise.
-Whatever stands outside of a repaired slot stays letter by letter, contractions apart.
+A difference is repaired if only one repair is possible; otherwise it is marked as doubtful. The
+text outside a repaired slot does not change, except for contractions.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ _MEASURES = re.compile(
     r"pieds|pouces?|milles|livres?|onces?|degrés|coudées?|verges?)\b",
     re.IGNORECASE,
 )
-"""Beside one of these units another number may be right: miles become kilometres."""
+"""With one of these units a different number may be right: miles become kilometres."""
 _NEAR = 60
-"""Characters behind a reference in which the rest of its numbers may stand."""
+"""Characters after a reference in which the rest of its numbers may follow."""
 _SMALL = 100
-"""Below it a number may count hundreds, thousands or decades."""
+"""A number below it may count hundreds, thousands or decades."""
 _NEGATION = {lang: words.negation for lang, words in WORDS.items() if words.negation}
 _LIMITS = [words.limits for words in _NEGATION.values() if words.limits]
 
@@ -42,10 +42,10 @@ _LIMITS = [words.limits for words in _NEGATION.values() if words.limits]
 def checked(
     caption: Caption, church: Church, glossary: Glossary | None = None, names: Collection[str] = ()
 ) -> Caption:
-    """Return a final caption with its repairs, and what was found.
+    """Return a final caption with its repairs and its checks.
 
-    Church words were put in by the translator already; what became of them is told. `names`: those
-    of this service, in small letters. A caption in the spoken language comes back as it is.
+    The translator has already put church words in; here they are only reported. `names`: the names
+    of this service, in lower case. A caption in the spoken language is returned unchanged.
     """
     said, source, target = caption.transcript.text, caption.transcript.lang, caption.lang
     if source == target or not (said and caption.text):
@@ -55,11 +55,11 @@ def checked(
     if church.references:
         text, found = _with_references(said, text, (source, target))
         checks += found
-    # The numbers of a reference that is missing would be reported once more.
+    # Not after a doubtful reference: its numbers would be reported twice.
     if church.numbers and not any(check.outcome == "doubtful" for check in checks):
         text, found = _with_numbers(in_digits(said, source), text, (source, target))
         checks += found
-    # A lost "not" is only marked: nothing tells where in the sentence it belongs.
+    # A lost "not" is only marked: its place in the sentence is unknown.
     if church.negation and (word := lost_negation(said, text, (source, target))):
         checks.append(Check("negation", "doubtful", word))
     if church.glossary:
@@ -68,20 +68,20 @@ def checked(
         checks += found
     if church.glossary and glossary:
         repairs = caption.translation.repairs if caption.translation else ()
-        # A reference is printed without the words "chapter" and "verse" that it was said with.
+        # A printed reference has no "chapter" and "verse", even if the speaker said them.
         printed = references.find(said, source) if church.references else ()
-        # Last, and of the text as it stands now: the repairs above may have moved its words.
+        # Last, on the current text: the repairs above may have moved its words.
         people = {each.said for each in checks if each.kind == "name"}
         found = list(_terms(said, text, glossary, printed, {each.term: each for each in repairs}))
         checks += [each for each in found if each.said not in people]
     if not checks and text == caption.text:
         return caption
-    # A repair may change the length, and all of a final is committed.
+    # A repair may change the length, and a final is committed as a whole.
     return replace(caption, text=text, stable=len(text), checks=(*caption.checks, *checks))
 
 
 def contracted(text: str, lang: str) -> str:
-    """Return a text with those words as one that a translator wrote as two: "le argent"."""
+    """Return a text with contractions that a translator wrote as two words: "le argent"."""
     words = WORDS.get(lang)
     for two, one in words.spelling.contractions if words and words.spelling else ():
         text = two.sub(one, text)
@@ -89,7 +89,7 @@ def contracted(text: str, lang: str) -> str:
 
 
 def _with_references(said: str, text: str, langs: tuple[str, str]) -> tuple[str, list[Check]]:
-    """Return the text with every reference of `said` as its language prints it."""
+    """Return the text with every reference of `said` in the printed form of its language."""
     meant = references.find(said, langs[0])
     if not meant or not references.LANGS.issuperset(langs):
         return text, []
@@ -99,11 +99,11 @@ def _with_references(said: str, text: str, langs: tuple[str, str]) -> tuple[str,
     for mention in meant:
         words = said[mention.start : mention.end]
         new = references.printed(mention.reference, langs[1])
-        # Each place of the translation stands for one reference at most, so it is taken out below.
+        # A place in the translation matches at most one reference, so it is removed below.
         other, is_equal = _counterpart(mention, meant, there)
         if other is None:
             span = None if _rivals(mention, meant) else find_slot(text, mention.reference, langs)
-            # A slot may not lie in a place that another reference has, or was just put in.
+            # A slot must not overlap another reference or a repair made before.
             taken = [*_stretches(there), *((start, end) for start, end, _ in changes)]
             if span is None or not is_free(span, taken):
                 checks.append(Check("reference", "doubtful", words, written=new))
@@ -113,19 +113,19 @@ def _with_references(said: str, text: str, langs: tuple[str, str]) -> tuple[str,
             continue
         there.remove(other)
         found = text[other.start : other.end]
-        # A right reference in another form ("chapter 3 of John") is good Spanish; it is left alone.
+        # A right reference in another form ("chapter 3 of John") is good Spanish; it stays.
         is_right = is_equal and (found == new or not other.book_first)
         if is_right or _is_told_apart(mention, other, (said, text), langs):
             checks.append(Check("reference", "right", words, found, found))
             continue
-        # A wrong reference goes with all numbers behind it, or some of them would stay.
+        # A wrong reference is replaced with all numbers after it, or some of them would stay.
         end = other.end if is_equal else end_of_numbers(text, other.end)
         start, new = references.slot(text, other, new, langs[1])
         checks.append(
             Check("reference", "written" if is_equal else "repaired", words, text[start:end], new)
         )
         changes.append((start, end, new))
-    # From the end, so that the places of those before stay right.
+    # From the end, so that earlier positions stay valid.
     for start, end, new in sorted(changes, reverse=True):
         text = text[:start] + new + text[end:]
     return text, checks
@@ -138,7 +138,7 @@ def _terms(
     printed: Sequence[Mention],
     repairs: Mapping[str, TermRepair],
 ) -> Iterator[Check]:
-    """Yield for each church word whether its rendering is there, and whether it was put in."""
+    """Yield a check for each church word: its rendering is right, repaired or doubtful."""
     for term in glossary.find(said):
         words = said[term.start : term.end]
         place = shown(text, term)
@@ -156,12 +156,12 @@ def _terms(
 
 
 def _mentions(text: str, langs: tuple[str, str]) -> list[Mention]:
-    """Return the references of a translation; names that it left as they were count as well."""
+    """Return the references of a translation; book names left untranslated count as well."""
     found = list(references.find(text, langs[1], strict=False))
-    # Not strict: a reference is known to be there, so a common word with numbers is a book.
+    # Not strict: the source has a reference, so a common word with numbers is a book.
     for mention in references.find(text, langs[0], strict=False):
         if all(mention.end <= other.start or mention.start >= other.end for other in found):
-            # As if the book came first: in the spoken language it is rewritten whatever its form.
+            # `book_first`, so that it is always rewritten: it is in the spoken language.
             found.append(replace(mention, book_first=True))
     return sorted(found, key=lambda mention: mention.start)
 
@@ -169,8 +169,8 @@ def _mentions(text: str, langs: tuple[str, str]) -> list[Mention]:
 def _counterpart(
     mention: Mention, meant: tuple[Mention, ...], there: list[Mention]
 ) -> tuple[Mention | None, bool]:
-    """Return the place in the translation that stands for a reference, and whether it is right."""
-    # From the surest to the least: the same reference, the only one of its book, the same numbers.
+    """Return the translation's counterpart of a reference, and whether it is right."""
+    # In order of certainty: the same reference, the only one of its book, the same numbers.
     wanted = mention.reference
     for other in there:
         if other.reference == wanted:
@@ -190,13 +190,13 @@ def _counterpart(
 def _is_told_apart(
     mention: Mention, other: Mention, texts: tuple[str, str], langs: tuple[str, str]
 ) -> bool:
-    """Whether one of two references has less, and its text says the rest: "8, from verse 28"."""
+    """Whether one reference lacks numbers that follow in its text: "8, from verse 28"."""
     ours, theirs = _numbers(mention), _numbers(other)
     common = min(len(ours), len(theirs))
     is_other_book = mention.reference.book != other.reference.book
     if is_other_book or len(ours) == len(theirs) or ours[:common] != theirs[:common]:
         return False
-    # The rest is searched for behind the shorter of the two.
+    # Search for the rest after the shorter of the two.
     which = len(ours) > len(theirs)
     end = (mention, other)[which].end
     behind = numbers.find(texts[which][end : end + _NEAR], langs[which])
@@ -209,12 +209,12 @@ def _numbers(mention: Mention) -> list[int]:
 
 
 def _rivals(mention: Mention, meant: tuple[Mention, ...]) -> list[Mention]:
-    """Return the other references to the same book: which is which could not be told."""
+    """Return the other references to the same book, which make a match ambiguous."""
     return [m for m in meant if m.reference.book == mention.reference.book and m is not mention]
 
 
 def _with_numbers(said: str, text: str, langs: tuple[str, str]) -> tuple[str, list[Check]]:
-    """Return the text with a number put right, if exactly one is different."""
+    """Return the text with a number corrected, if exactly one differs."""
     if not numbers.LANGS.issuperset(langs):
         return text, []
     ours = references.find(said, langs[0])
@@ -227,16 +227,16 @@ def _with_numbers(said: str, text: str, langs: tuple[str, str]) -> tuple[str, li
     )
     # "Philippians 4, 6 and 7" may be "Filipenses 4:6-7".
     difference = Difference(_without(difference.said, theirs), _without(difference.written, ours))
-    # One missing and one too many: they are the same number. Of two pairs nobody could tell.
+    # One missing and one extra are the same number. Two pairs would be ambiguous.
     if len(difference.said) == len(difference.written) == 1:
         (meant,), (other,) = difference.said, difference.written
         new = numbers.written_like(meant, other, langs[1])
-        # What has more zeros may be counted in another unit: "thirty grand", "three decades".
+        # A number with more zeros may have another unit: "thirty grand", "three decades".
         digits = f"{other.value}".removeprefix(f"{meant.value}")
         is_small = meant.value < _SMALL or len(digits) >= len("000")
         is_other_unit = is_small and not digits.strip("0")
         if new and not is_other_unit and not (_MEASURES.search(said) or _MEASURES.search(text)):
-            # "Thirty" at the beginning of a sentence: its number in words keeps the capital.
+            # At the beginning of a sentence a number in words keeps its capital: "Thirty".
             new = new[0].upper() + new[1:] if text[other.start].isupper() else new
             check = Check("number", "repaired", _of(said, meant), _of(text, other), new)
             return text[: other.start] + new + text[other.end :], [check]
@@ -246,7 +246,7 @@ def _with_numbers(said: str, text: str, langs: tuple[str, str]) -> tuple[str, li
 
 
 def _without(quantities: Sequence[Quantity], mentions: Sequence[Mention]) -> tuple[Quantity, ...]:
-    """Return the quantities that no reference of the other text has."""
+    """Return the quantities that are in no reference of the other text."""
     printed = {number for mention in mentions for number in _numbers(mention)}
     return tuple(each for each in quantities if each.value not in printed)
 
@@ -260,10 +260,10 @@ def _stretches(mentions: Sequence[Mention]) -> Iterator[tuple[int, int]]:
 
 
 def lost_negation(said: str, written: str, langs: tuple[str, str]) -> str:
-    """Return the word of negation that has nothing like it in a translation, "" if none is lost.
+    """Return the negation word that has no counterpart in a translation, "" if none is lost.
 
-    `langs`: of what was said, of its translation. The rules are of words, so they are sure of
-    little: a "not" in one text, and nothing at all in the other that could stand for it.
+    `langs`: of the source, of the translation. The rules only compare words, so they report only
+    the sure case: a "not" in one text, and no possible counterpart at all in the other.
     """
     if not _NEGATION.keys() >= set(langs):
         return ""
@@ -271,7 +271,7 @@ def lost_negation(said: str, written: str, langs: tuple[str, str]) -> str:
     # "It is good, isn't it?" denies nothing.
     bare = ours.tags.sub(" ", said) if ours.tags else said
     found = ours.strong.search(_without_only(bare, ours))
-    # Who said "nothing but" is well translated with "ne ... que", which denies nothing by itself.
+    # "Nothing but" is well translated as "ne ... que", which by itself is no negation.
     is_limited = any(limits.search(said) for limits in _LIMITS)
     there = written if is_limited else _without_only(written, theirs)
     return found.group() if found and not theirs.any.search(there) else ""
@@ -284,9 +284,9 @@ def _without_only(text: str, words: NegationWords) -> str:
 _WORDS = {lang: words.names for lang, words in WORDS.items() if words.names}
 _ENDS = frozenset('.!?…:"“«')
 _ALIKE = 0.5
-"""Of the letters of a name and of a word with a capital that may stand for it."""
+"""Least similarity of a name and a capitalized word that may stand for it."""
 _SAME = 0.87
-"""... and of any word: "Charity" is not "charité"."""
+"""Least similarity of a name and any other word: "Charity" is not "charité"."""
 
 
 def kept(
@@ -298,9 +298,9 @@ def kept(
     known: Collection[str] = (),
     skip: Sequence[Span] = (),
 ) -> tuple[str, list[Check]]:
-    """Return a translation with the names put back that are certain, and what was found.
+    """Return a translation in which the certain names are restored, and the checks.
 
-    `known`: names of this service, in small letters. `skip`: stretches of `said` that are no names.
+    `known`: names of this service, in lower case. `skip`: spans of `said` that are no names.
     """
     words = _WORDS.get(langs[0])
     if words is None:
@@ -310,20 +310,20 @@ def kept(
         name = tokens.piece(at, at + 1)
         is_first = _begins(tokens, at)
         if is_first and not (tokens.gap(at)[:1] == "," and tokens.word(at + 1) in words.addressed):
-            continue  # but "Grace, would you read it?"
+            continue  # but not in "Grace, would you read it?"
         if tokens.word(at) in words.translated or name in text:
             continue
-        # A small letter elsewhere: one of the two was translated, and nobody could tell which.
+        # If the word also occurs in lower case, it is unclear which of the two was translated.
         is_certain = name.lower() not in said and (
             is_first
-            # With its accents, as the names of the service have them.
+            # With accents: the names of the service keep theirs.
             or name.lower() in known
             or tokens.word(at - 1) in words.titles
             or _is_name(tokens, at + 1)
         )
         place = _rendering(text, name, langs[1], glossary) if is_certain else None
         if place:
-            # Put in at once: the next name is looked for in the text as it then stands.
+            # Replaced at once: the next name is searched for in the changed text.
             checks.append(Check("name", "repaired", name, text[slice(*place)], name))
             text = text[: place[0]] + name + text[place[1] :]
         elif not is_first and not _has_like(text, name):
@@ -332,10 +332,10 @@ def kept(
 
 
 def _capitals(tokens: Tokens, skip: Sequence[Span]) -> Iterator[int]:
-    """Yield the words with a capital that may be names."""
+    """Yield the capitalized words that may be names."""
     for at, (start, end) in enumerate(tokens.spans):
         word = tokens.text[start:end]
-        # Shorter than three letters are "I", "Mr" and initials.
+        # Words shorter than three letters are "I", "Mr" and initials.
         if word.isalpha() and word.istitle() and len(word) > 2 and is_free((start, end), skip):
             yield at
 
@@ -345,12 +345,12 @@ def _begins(tokens: Tokens, at: int) -> bool:
 
 
 def _is_name(tokens: Tokens, at: int) -> bool:
-    """Whether the word behind a name is one, too: "Grace Miller"."""
+    """Whether the word after a name is a name too: "Grace Miller"."""
     return at < len(tokens) and tokens.is_joined(at - 1) and tokens.is_capital(at)
 
 
 def _rendering(text: str, name: str, lang: str, glossary: Glossary | None) -> Span | None:
-    """Return where the common word for a name stands, its article with it; None if it is unsure."""
+    """Return the span of the common word for a name, with its article; None if unsure."""
     terms = glossary.find(name.lower()) if glossary else ()
     places = [place for term in terms for place in shown_all(text, term)]
     if len(places) != 1:
@@ -365,13 +365,13 @@ def _rendering(text: str, name: str, lang: str, glossary: Glossary | None) -> Sp
 
 
 def _has_like(text: str, name: str) -> bool:
-    """Whether a word may stand for a name: "Pedro" for "Peter"."""
+    """Whether the text has a word that may stand for a name: "Pedro" for "Peter"."""
     word, tokens = plain(name), Tokens(text)
     for at, other in enumerate(tokens.words):
         alike = SequenceMatcher(None, other, word).ratio()
         if alike > (_ALIKE if tokens.is_capital(at) else _SAME):
             return True
-        # "Juan" for "John": names of two languages may share no more than the first letter.
+        # "Juan" for "John": names of two languages may share only the first letter.
         if tokens.is_capital(at) and other[:1] == word[:1]:
             return True
     return False

@@ -1,6 +1,6 @@
-"""What translators get of a text that was said: printed references, digits, plain words. Pure.
+"""Prepare a transcript for translators: printed references, digits, plain words. Pure.
 
-Translators copy digits more faithfully than they translate words.
+Translators copy digits more reliably than they translate number words.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ _LEAST = 100
 """Smaller numbers stay words: the starter translators know "thirty-three", not "a hundred"."""
 _LEAST_ORDINAL = 13
 _PARTED = 10_000
-"""From here on a sign parts thousands: "1,941" would be no year."""
+"""From here on numbers get a thousands separator: with one "1,941" would be no year."""
 _MILLION = 1_000_000
 _ARTICLE = re.compile(r"\ba\s+$", re.IGNORECASE)
 _ORDINALS = {1: "st", 2: "nd", 3: "rd"}
 
 
 def given(text: str, lang: str, church: Church | None = None) -> str:
-    """Return a text as translators get it, as far as a church wants that; None wants all.
+    """Return the translators' input for a text, as the church's settings ask; None: all changes.
 
-    What judges a translation compares it with this text, not with the words that were said.
+    A judge compares a translation with this text, not with the transcript.
     """
     if church is None or church.references:
         text = references.spelled(text, lang)
@@ -41,7 +41,7 @@ def given(text: str, lang: str, church: Church | None = None) -> str:
 
 
 def prepare(langs: Sequence[str]) -> None:
-    """Read what `given` needs now: in a service there may be no file descriptor left."""
+    """Read the files of `given` now: in a service there may be no file descriptor left."""
     for lang in langs:
         plainly("", lang)
 
@@ -49,25 +49,25 @@ def prepare(langs: Sequence[str]) -> None:
 def in_digits(text: str, lang: str) -> str:
     """Return a text with its years, times, shares and large numbers in digits.
 
-    References and figures of speech are left alone, as is a language without `spelled` in its file.
+    References and figures of speech do not change, nor does a language without `spelled` words.
     """
     words = QUANTITY_WORDS.get(lang)
     if words is None or not words.spelled:
         return text
     is_capital = text[:1].isupper()
-    # Whole phrases first: of "half a million" the million would be read alone.
+    # Whole phrases first: otherwise only the "million" of "half a million" would be read.
     for phrase, digits in words.spelled:
         text = phrase.sub(digits, text)
-    # What was put in for the first word may begin small.
+    # The replacement of the first word may begin in lower case.
     if is_capital:
         text = text[:1].upper() + text[1:]
-    # Before numbers are read, which would take the parts of these one by one.
+    # Before plain numbers, which would be read from their parts.
     text = _with_points(_with_decades(text, lang), lang)
-    # Found anew: all that was put in so far has moved them.
+    # Found again: the replacements so far have moved them.
     skip = [(mention.start, mention.end) for mention in references.find(text, lang)]
     found = numbers.find(text, lang, skip)
     written = [_written(at, found, text, lang) for at in range(len(found))]
-    # From the end, so that the places of those before stay right.
+    # From the end, so that earlier positions stay valid.
     for each, digits in reversed(list(zip(found, written, strict=True))):
         if digits:
             before, end = text[: each.start], each.end
@@ -78,19 +78,19 @@ def in_digits(text: str, lang: str) -> str:
 
 
 def _written(at: int, found: Sequence[Quantity], text: str, lang: str) -> str:
-    """Return a number as translators get it, "" for one that stays as it was said."""
+    """Return the translators' form of a number, "" for one that does not change."""
     each, words = found[at], QUANTITY_WORDS[lang]
     if each.in_digits or each.tenths:
         return ""
-    # At either end of the text a full stop stands for "no number beside it".
+    # At either end of the text a full stop means "no number next to it".
     before = text[found[at - 1].end : each.start] if at else "."
     behind = text[each.end : found[at + 1].start] if at + 1 < len(found) else "."
-    # "Flight three sixteen": nobody could tell whether it is one number.
+    # "Flight three sixteen": it is unclear if this is one number.
     if not before.strip(" -") or not behind.strip(" -"):
         return ""
     if each.kind == "time":
         hour, minutes = divmod(each.value, 60)
-        # Hour 0 of half a day is twelve o'clock; a full hour stays as it was said.
+        # Hour 0 of half a day is twelve o'clock; a full hour does not change.
         return f"{hour or 12}:{minutes:02}" if minutes else ""
     if each.kind == "ordinal":
         return _ordinal(each.value) if each.value >= _LEAST_ORDINAL else ""
@@ -108,10 +108,10 @@ def _ordinal(value: int) -> str:
 
 
 def _number(value: int, lang: str) -> str:
-    """Return "4352", "18,500", "2000 million"; "" for "two million", which stays as it is."""
+    """Return "4352", "18,500", "2000 million"; "" for "two million", which does not change."""
     if value >= _MILLION and value % (_MILLION // 10) == 0:
         million = next(w for w, scale in NUMBER_WORDS[lang].scales.items() if scale == _MILLION)
-        # "Billion" is another number in half of the languages.
+        # "Billion" is a different number in half of the languages.
         is_said = _LEAST * _MILLION <= value < _MILLION * _MILLION
         return f"{value / _MILLION:.1f} {million}".replace(".0 ", " ") if is_said else ""
     return f"{value:,}" if value >= _PARTED else str(value)
@@ -120,7 +120,7 @@ def _number(value: int, lang: str) -> str:
 def _with_decades(text: str, lang: str) -> str:
     """Return a text with "the years 1890" instead of "the eighteen nineties"."""
     tokens, decades = Tokens(text), QUANTITY_WORDS[lang].decades
-    # From the end, as the tokens are those of the text before any change.
+    # From the end, as the tokens belong to the text before any change.
     for at in reversed(range(len(tokens) - 1)):
         decade = decades.get(tokens.word(at + 1))
         century = read(tokens, at, lang) if decade is not None and tokens.is_joined(at) else None

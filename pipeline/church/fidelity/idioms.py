@@ -1,7 +1,7 @@
-"""Figures of speech, said plainly for a translator that would take them word for word. Pure.
+"""Replace figures of speech by plain words, since translators would take them literally. Pure.
 
-"He beat around the bush" reaches it as "he avoided the subject". The phrases are data:
-languages/idioms/CODE.toml, which says how they are written.
+"He beat around the bush" becomes "he avoided the subject". The phrases are data:
+languages/idioms/CODE.toml, which explains their syntax.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ _OBJECTS = {
 _SUBJECTS = {"me": "I", "him": "he", "her": "she", "us": "we", "them": "they"}
 _SLOTS = {
     "WHOSE": rf"(?:{'|'.join(_OBJECTS)}|\w+['’]s)",
-    # A capital is a name's, whatever the case of the rest.
+    # A capitalized word is a name; the rest of the pattern ignores case.
     "WHOM": r"(?:me|you|him|her|it|us|them|(?:some|every)(?:body|one)|people"
     r"|(?:the|my|your|his|her|our|their|this|that)\s+\w+|(?-i:[A-Z]\w+(?:\s+[A-Z]\w+)?))",
     "NUMBER": r"\d[\d.,]*",
-    # As few words as the rest of the phrase allows, four at most.
+    # As few words as the rest of the phrase allows, at most four.
     "...": r"\w[\w'’-]*(?:\s+[\w'’-]+){0,3}?",
 }
 _NAMES = {"WHOSE": "whose", "WHOM": "whom", "NUMBER": "number", "...": "rest"}
-# WHO last: it is the beginning of the two others.
+# WHO last: it is a prefix of the two others.
 _TOKEN = re.compile(r"~\w+|WHOSE|WHOM|WHO|NUMBER|\.\.\.")
 _PERFECT = re.compile(
     # "Let's cut" and "had to cut" have no participle.
@@ -37,7 +37,7 @@ _PERFECT = re.compile(
     r"(?:(?!to\b)\w+\s+)?$",
     re.IGNORECASE,
 )
-# The base form stands behind "to", "will" and "let's", and where a clause begins.
+# The base form follows "to", "will" and "let's", or begins a clause.
 _BARE = re.compile(
     r"(?:^|[.!?:;,]\s*|(?:\b(?:(?:will|would|can|could|should|must|may|might|do|does|did)"
     r"(?:\s+(?:i|you|he|she|it|we|they))?|to|please)"
@@ -52,7 +52,7 @@ _DETERMINED = re.compile(
 )
 _DEGREE = re.compile(r"(?:\bnot|n['’]t|\b(?:very|so|too|more|most|less|how|as))\s+$", re.IGNORECASE)
 _NO_DEGREE = ("not ", "without ", "never ", "unable ", "very ", "full ")
-"""Plain words that cannot stand behind one: "not not willing", "very without hope"."""
+"""Plain words that cannot follow a word of degree: "not not willing", "very without hope"."""
 _PRONOUN = re.compile(
     r"\b(?:i|you|we|they|who|he|she|it|that|people)\s+(?:\w+ly\s+)?$", re.IGNORECASE
 )
@@ -60,7 +60,7 @@ _PREDICATE = (
     r"(?=[.,;:!?]|$|\s+(?:and|but|or|when|because|for|in|at|after|before|that|as|than|with"
     r"|again|now|today|until|since|if|so|about)\b)"
 )
-"""What comes behind an adjective that no noun follows."""
+"""What follows an adjective that has no noun after it."""
 _BASE, _PRESENT, _PAST, _PARTICIPLE, _GERUND = range(5)
 _BE = ("be", "is", "was", "been", "being")
 
@@ -70,16 +70,16 @@ class _Idiom:
     found: re.Pattern[str]
     plain: str
     words: frozenset[str]
-    """One of them is in the text, if it has any: a look at them takes a hundredth of the time."""
+    """If not empty, the text must have one of them: this test takes a hundredth of the time."""
     verb: tuple[str, ...]
     """The forms of the verb that the idiom begins with."""
     is_alone: bool
-    """Whether a verb or adjective is all of it: it may be a noun in other places."""
+    """Whether the idiom is one verb or adjective, which elsewhere may be a noun."""
 
 
 def plainly(text: str, lang: str) -> str:
-    """Return a text with its figures of speech in plain words; `lang` without a file has none."""
-    # Of the text as it came: the plain words of one phrase call up no other phrase.
+    """Return a text with its figures of speech in plain words; a language may have no file."""
+    # Words of the original text: the plain words of one phrase must not trigger another.
     words = set(re.findall(r"\w+", text.lower()))
     for idiom in _idioms(lang):
         if not (idiom.words and idiom.words.isdisjoint(words)):
@@ -90,7 +90,7 @@ def plainly(text: str, lang: str) -> str:
 def _said(idiom: _Idiom, lang: str, match: re.Match[str]) -> str:
     slots, before = match.groupdict(), match.string[: match.start()]
     form = _form(idiom.verb, slots["verb"].lower(), before) if idiom.verb else _BASE
-    # A noun ("the cut") or an adjective before its noun is no figure of speech.
+    # A noun ("the cut") or an adjective before its noun is not a figure of speech.
     if idiom.is_alone and not (_is_verb(form, before) if idiom.verb else _is_free(before)):
         return match[0]
     if not idiom.verb and idiom.plain.startswith(_NO_DEGREE) and _DEGREE.search(before):
@@ -102,12 +102,12 @@ def _said(idiom: _Idiom, lang: str, match: re.Match[str]) -> str:
         if token[0] in ("WHOM", "WHO"):
             whom = slots.get("whom") or _object(slots["whose"])
             return whom if token[0] == "WHOM" else _SUBJECTS.get(whom.lower(), whom)
-        # The plain verb comes in the form in which the other was said.
+        # The plain verb gets the form of the original verb.
         said = _forms(lang, token[0][1:])[form]
-        # Only "be" has more forms than a verb's five.
+        # Only "be" has more than five forms.
         return _agreeing(said, form, before) if said in ("be", "was") else said
 
-    # Slots are filled in one pass: what was said in one of them is not searched for slots.
+    # Slots are filled in one pass: the text of a slot is not searched for slots.
     plain = _TOKEN.sub(filled, idiom.plain)
     return plain[0].upper() + plain[1:] if match[0][0].isupper() and not before.strip() else plain
 
@@ -117,13 +117,13 @@ def _object(whose: str) -> str:
 
 
 def _form(forms: tuple[str, ...], said: str, before: str) -> int:
-    """Return which form of a verb was said; words before it tell "cut" from "cut" and "cut"."""
+    """Return the form of a verb; the words before it decide if forms are equal, as for "cut"."""
     fitting = [at for at, form in enumerate(forms) if form == said]
     if _PARTICIPLE in fitting and _PERFECT.search(before):
         return _PARTICIPLE
     if _BASE in fitting and (_PAST not in fitting or _BARE.search(before)):
         return _BASE
-    # Without a sign of another form "cut" is the past.
+    # Without another clue "cut" is the past.
     return _PAST if _PAST in fitting else fitting[0]
 
 
@@ -140,7 +140,7 @@ def _is_free(before: str) -> bool:
 
 
 def _agreeing(said: str, form: int, before: str) -> str:
-    """Return "am", "are", "were" where the word before wants it."""
+    """Return "am", "are" or "were" to agree with the word before it."""
     subject = (before.lower().split() or [""])[-1]
     if form == _PAST:
         return "were" if subject in ("we", "you", "they", "these", "those") else said
@@ -151,10 +151,10 @@ def _agreeing(said: str, form: int, before: str) -> str:
 
 @cache
 def _idioms(lang: str) -> tuple[_Idiom, ...]:
-    """Return those of a language, the longest first: they may hold shorter ones."""
+    """Return the idioms of a language, the longest first: they may contain shorter ones."""
     phrases = dict(_file(lang).get("idioms", {}))
     predicates = _file(lang).get("predicates", {})
-    # The look-ahead is a part of the key: by it `_idiom` knows that this is a predicate.
+    # The look-ahead is part of the key: `_idiom` recognizes a predicate by it.
     phrases |= {word + _PREDICATE: plain for word, plain in predicates.items()}
     return tuple(
         _idiom(said, phrases[said], lang) for said in sorted(phrases, key=len, reverse=True)
@@ -163,7 +163,7 @@ def _idioms(lang: str) -> tuple[_Idiom, ...]:
 
 @cache
 def _file(lang: str) -> Mapping[str, Mapping[str, str]]:
-    # Read once (see `given_text.prepare`): later no file may be opened any more.
+    # Read once (see `given_text.prepare`): later it may be impossible to open a file.
     file = bundled("languages", "idioms", f"{lang}.toml")
     return tomllib.loads(file.read_text("utf-8")) if file.is_file() else {}
 
@@ -178,22 +178,22 @@ def _idiom(said: str, plain: str, lang: str) -> _Idiom:
             verb = _forms(lang, token[0][1:])
             return rf"(?P<verb>{'|'.join(sorted(set(verb)))})"
         name = _NAMES[token[0]]
-        # A regular expression can have a group's name once only.
+        # A regular expression can use a group name only once.
         start = "?:" if name in slots else f"?P<{name}>"
         slots.add(name)
         return f"({start}{_SLOTS[token[0]]})"
 
-    # Words that are not always there are no help in looking for it.
+    # Optional words and alternatives are removed: the quick test needs words always present.
     bare, groups = said, 1
     while groups:
         bare, groups = re.subn(r"\([^()]*\)\??", "", bare)
     fixed = re.findall(r"(?<![~\w'])[a-z]{2,}(?![\w'?])", bare)
-    # A file writes plain groups, apostrophes and spaces; a text has them in several shapes.
+    # The file has plain groups, apostrophes and spaces; a text has several variants of them.
     pattern = re.sub(r"\((?!\?)", "(?:", said).replace("'", "['’]").replace(" ", r"\s+")
     pattern = _TOKEN.sub(looked_for, pattern)
     found = re.compile(rf"(?<!\w){pattern}(?!\w)", re.IGNORECASE)
     is_verb = re.fullmatch(r"~\w+", said) is not None
-    # One word is enough for a first look, and a long one is in few texts.
+    # One word is enough for the quick test, and a long word is in few texts.
     words = verb if is_verb else [max(fixed, key=len)] if fixed else []
     return _Idiom(found, plain, frozenset(words), verb, is_verb or said.endswith(_PREDICATE))
 
@@ -207,7 +207,7 @@ def _forms(lang: str, verb: str) -> tuple[str, ...]:
     third = {"have": "has", "do": "does", "go": "goes"}.get(verb) or with_s(verb)
     doubled = verb[-1] if past == f"{verb}{verb[-1]}ed" else ""  # "submitted", "submitting"
     gerund = f"{verb}{doubled}ing" if doubled else _regular(verb, "ing")
-    # The file names past, participle and gerund; those at the end that are regular are left out.
+    # The file lists past, participle and gerund, but leaves out regular ones at the end.
     participle, gerund = [*(rest or [past]), gerund][:2]
     return verb, third, past, participle, gerund
 

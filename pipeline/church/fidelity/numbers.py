@@ -1,7 +1,7 @@
-"""Numbers, years and times of a text, compared between what was said and its translation. Pure.
+"""Compare the numbers, years and times of a source text with those of its translation. Pure.
 
-Both texts are read into values, so that "twelve", "12" and "doce" are one. A 1 never counts, since
-"un" and "one" are articles and pronouns as well.
+Both texts are parsed into values, so that "twelve", "12" and "doce" are equal. A 1 never counts,
+since "un" and "one" are articles and pronouns as well.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ Kind = Literal["number", "ordinal", "time"]
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """A number where it stands in a text."""
+    """A number and its position in a text."""
 
     kind: Kind
     value: int
-    """Of a time: minutes since midnight or noon, below 720."""
+    """For a time: minutes since midnight or noon, below 720."""
     start: int
     """In characters of the text."""
     end: int
     in_digits: bool
     tenths: str = ""
-    """What stands behind the decimal sign."""
+    """The digits after the decimal sign."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,20 +45,20 @@ class Difference:
 
 
 LANGS = frozenset(QUANTITY_WORDS) & frozenset(NUMBER_WORDS)
-# With one or two digits behind it either sign is a decimal one; with three it parts thousands.
+# Before one or two digits either sign is a decimal sign; before three it separates thousands.
 _DECIMAL = re.compile(r"(?<![\d.,:])(\d{1,3}(?:[.,]\d{3}){1,4}|\d{1,12})[.,](\d{1,2})(?!\d|[.,]\d)")
 _HALF_DAY = re.compile(r"(?<![\d:.,])(1[0-2]|0?[1-9])\s*[ap]\.?\s?m\b", re.IGNORECASE)
 _CLOCK = re.compile(
     r"(?<![\d:.])([01]?\d|2[0-4])[:.]([0-5]\d)(?![\d:])\s*(?:([ap])\.?\s?m\b)?", re.IGNORECASE
 )
-# In French and Spanish spaces part thousands: "40 000", "1 234,5".
+# In French and Spanish spaces separate thousands: "40 000", "1 234,5".
 _GROUPED = re.compile(
     r"(?<![\d.,:])(\d{1,3}(?:[ \u00a0\u202f]\d{3}){1,4})(?:,(\d{1,2}))?(?![\d.,]\d|\d)"
 )
 _HOURS = re.compile(r"(?<![\d:.,])([01]?\d|2[0-4])\s?h(?:\s?([0-5]\d))?(?!\w)", re.IGNORECASE)
 _MILLION = 1_000_000
 _YEARS = range(1100, 2100)
-# As many as `number_words` reads of a single number.
+# The most digits of one number that `number_words` reads.
 _MOST_DIGITS = 12
 _YEARS_OF = ("años ", "años de los ")
 _WORD_BEHIND = re.compile(r"\s+([^\W\d_]+)")
@@ -67,21 +67,21 @@ _IN_A_ROW = re.compile(r"[\s-]+(?:oh?[\s-]+)?", re.IGNORECASE)
 
 
 def find(text: str, lang: str, skip: Collection[Span] = ()) -> tuple[Quantity, ...]:
-    """Return the numbers of a text, left to right, but for those in the stretches to skip."""
+    """Return the numbers of a text, left to right, except those in the spans to skip."""
     if lang not in LANGS:
         return ()
     words = QUANTITY_WORDS[lang]
-    # Figures of speech are taken first, so that nothing in them counts.
+    # Figures of speech first, so that their numbers do not count.
     taken = [*skip, *(match.span() for match in words.idioms.finditer(text))]
     found: list[Quantity] = []
 
     def take(quantity: Quantity) -> None:
-        # The first reading of a place holds: the forms below go from the longest to the shortest.
+        # The first reading of a place wins: the forms below go from the longest to the shortest.
         if is_free((quantity.start, quantity.end), taken):
             taken.append((quantity.start, quantity.end))
             found.append(quantity)
 
-    # Before all others, which would read each group as a number.
+    # First, because the other forms would read each group as a number.
     for match in _GROUPED.finditer(text) if words.digits else ():
         take(_in_digits(match, lang))
     for match in _HOURS.finditer(text) if words.digits == "french" else ():
@@ -92,7 +92,7 @@ def find(text: str, lang: str, skip: Collection[Span] = ()) -> tuple[Quantity, .
         for group in (1, 2):
             if numeral := match[group]:
                 take(Quantity("ordinal", _roman(numeral), *match.span(group), in_digits=False))
-    # Times and decimals first: their digits would be numbers of their own.
+    # Times and decimals before plain numbers, which would read their digits separately.
     for match in _CLOCK.finditer(text):
         # A dot is a decimal sign unless am or pm follows.
         is_clock = ":" in match.group() or match.group(3) is not None
@@ -110,7 +110,7 @@ def find(text: str, lang: str, skip: Collection[Span] = ()) -> tuple[Quantity, .
 
 
 def _in_digits(match: re.Match[str], lang: str) -> Quantity:
-    """Return a number in digits, with the scale behind it: "1.3 billion" is "1300 millones"."""
+    """Return a number in digits with the scale after it: "1.3 billion" is "1300 millones"."""
     value, tenths, end = _whole(match[1]), (match[2] or "").rstrip("0"), match.end()
     behind = _WORD_BEHIND.match(match.string, end)
     if behind and (scale := NUMBER_WORDS[lang].scales.get(plain(behind[1]))):
@@ -120,13 +120,13 @@ def _in_digits(match: re.Match[str], lang: str) -> Quantity:
 
 
 def _whole(digits: str) -> int:
-    """Return a number in digits without the signs that part thousands."""
+    """Return the value of digits with thousands separators."""
     return int(re.sub(r"\D", "", digits))
 
 
 def _roman(numeral: str) -> int:
     values = [{"I": 1, "V": 5, "X": 10}[sign] for sign in numeral]
-    # A smaller sign before a greater one is taken away: XIV.
+    # A smaller sign before a greater one is subtracted: XIV.
     return sum(
         -value if any(later > value for later in values[at + 1 : at + 2]) else value
         for at, value in enumerate(values)
@@ -139,32 +139,32 @@ def compare(
     texts: tuple[str, str],
     langs: tuple[str, str],
 ) -> Difference:
-    """Return the numbers that stand in one of two texts only.
+    """Return the numbers that are in only one of two texts.
 
-    `texts` and `langs` are those of what was said and of its translation, in this order: a number
-    may also be said by a word such as "both".
+    `texts` and `langs` are those of the source and of the translation, in this order; they are
+    needed because a word such as "both" may express a number.
     """
-    # Both ways: either text may say at once what the other says in parts.
+    # Both ways: either text may have as one number what the other has in parts.
     said, written = _without_rows(said, written, texts[0])
     left, said = _without_rows(written, said, texts[1])
     missing = []
     for quantity in said:
         equal = next((other for other in left if _is_said(quantity, other, texts)), None)
         if equal is not None:
-            # One number of the translation stands for one that was said.
+            # One number of the translation matches only one of the source.
             left.remove(equal)
         else:
             missing.append(quantity)
     return Difference(
         tuple(q for q in missing if _is_sure(q, texts, langs)),
-        # Turned around: here the translation is the text that has the number.
+        # Reversed: here the translation has the number.
         tuple(q for q in left if _is_sure(q, texts[::-1], langs[::-1])),
     )
 
 
 def _is_said(said: Quantity, written: Quantity, texts: tuple[str, str]) -> bool:
-    """Whether a number is in the translation, a year also with two digits instead of four: "since
-    '09" may be "desde 2009", and "the 1940s" may be "los años cuarenta"."""
+    """Whether two numbers match. A year may have two digits instead of four: "since '09" may be
+    "desde 2009", and "the 1940s" may be "los años cuarenta"."""
     if texts[0][: said.start].endswith(("'", "’", "oh ")) and written.value % 100 == said.value:
         return True
     is_decade = texts[1].endswith(_YEARS_OF, 0, written.start)
@@ -174,11 +174,11 @@ def _is_said(said: Quantity, written: Quantity, texts: tuple[str, str]) -> bool:
 def _without_rows(
     some: Sequence[Quantity], others: Sequence[Quantity], text: str
 ) -> tuple[list[Quantity], list[Quantity]]:
-    """Return both without what one says in parts and the other at once: "nine oh one", "901"."""
+    """Return both without the numbers that one has in parts: "nine oh one" and "901"."""
     left, rows = list(others), list[list[Quantity]]()
     for each in some:
         is_next = rows and _IN_A_ROW.fullmatch(text, rows[-1][-1].end, each.start)
-        # The number joins the last row, or begins a row of its own.
+        # The number joins the last row, or begins a new one.
         rows[-1:] = [[*rows[-1], each]] if is_next else [*rows[-1:], [each]]
     kept: list[Quantity] = []
     for row in rows:
@@ -186,7 +186,7 @@ def _without_rows(
         for before, each in pairwise(row):
             is_zero = "o" in text[before.end : each.start].lower()
             digits += f"{'0' * is_zero}{each.value}"
-        # "Seventy, seven zero" may be said so in both.
+        # Both texts may have the parts: "seventy, seven zero".
         are_there = all(any(_equal(each, other) for other in left) for each in row)
         fits = len(row) > 1 and len(digits) <= _MOST_DIGITS and not are_there
         one = next((each for each in left if fits and each.value == int(digits)), None)
@@ -198,7 +198,7 @@ def _without_rows(
 
 
 def _is_sure(quantity: Quantity, texts: tuple[str, ...], langs: tuple[str, ...]) -> bool:
-    """Whether a number of the first text is one that the second should have and has not."""
+    """Whether the second text should have a number of the first one and does not."""
     word = plain(texts[0][quantity.start : quantity.end])
     if quantity.value < 2 or word in QUANTITY_WORDS[langs[0]].unsure:
         return False
@@ -206,15 +206,15 @@ def _is_sure(quantity: Quantity, texts: tuple[str, ...], langs: tuple[str, ...])
 
 
 def written_like(quantity: Quantity, other: Quantity, lang: str) -> str:
-    """Return a number as it is to stand in the place of another one, "" if that is not certain.
+    """Return a number in the form that replaces `other`, "" if the form is uncertain.
 
-    In words only where a language has one word for it that never changes.
+    In words only if the language has one word for it that never changes.
     """
     if quantity.kind == "time" or quantity.tenths or other.tenths:
         return ""
     if quantity.kind == "ordinal" or other.kind != "number":
         return ""
-    # Not one million: the longest of the words is the plural.
+    # One million is excluded: the longest word is the plural.
     if quantity.value > _MILLION and quantity.value % (_MILLION // 10) == 0:
         million = max((w for w, s in NUMBER_WORDS[lang].scales.items() if s == _MILLION), key=len)
         count = f"{quantity.value / _MILLION:.1f}".removesuffix(".0")
@@ -239,13 +239,13 @@ def _equal(said: Quantity, other: Quantity) -> bool:
         return said.value == other.value
     if "time" in (said.kind, other.kind):
         time, bare = (said, other) if said.kind == "time" else (other, said)
-        # "At three" may be said as a bare number: the full hour, of any half of the day.
+        # A bare number may mean a full hour in either half of the day: "at three".
         return time.value % 60 == 0 and time.value // 60 == bare.value % 12
     return said.value == other.value
 
 
 def _is_meant(quantity: Quantity, text: str, lang: str) -> bool:
-    """Whether a text says a number by a word that is none."""
+    """Whether a text expresses a number by a word that is no number."""
     meaning = QUANTITY_WORDS[lang].meaning.get(quantity.value, frozenset())
     return not meaning.isdisjoint(Tokens(text).words)
 
@@ -269,13 +269,13 @@ def _number(tokens: Tokens, at: int, lang: str) -> tuple[Quantity, int] | None:
         value, end = _year(tokens, value, end, lang) or (value, end)
     if not number.ordinal:
         value, end = _and_a_half(tokens, value, end, lang)
-    # An ordinal equals a number of its value, but neither is written in the other's place.
+    # An ordinal equals a number of the same value, but neither may replace the other.
     kind: Kind = "ordinal" if number.ordinal else "number"
     return Quantity(kind, value, start, tokens.spans[end - 1][1], in_digits), end
 
 
 def _and_a_half(tokens: Tokens, value: int, end: int, lang: str) -> tuple[int, int]:
-    """Return what "two and a half million" and "dos millones y medio" are; others as they came."""
+    """Return the value of "two and a half million", "dos millones y medio"; others unchanged."""
     half = QUANTITY_WORDS[lang].and_half
     after = end + len(half)
     if not half or tokens.words[end:after] != half:
@@ -287,8 +287,8 @@ def _and_a_half(tokens: Tokens, value: int, end: int, lang: str) -> tuple[int, i
 
 
 def _year(tokens: Tokens, hundreds: int, end: int, lang: str) -> tuple[int, int] | None:
-    """Return the year that is said in two halves: "nineteen eighty-four", "twenty oh five"."""
-    # From "eleven oh two" to "twenty ninety-nine"; with the second half in digits it is chapter
+    """Return a year spoken in two halves: "nineteen eighty-four", "twenty oh five"."""
+    # From "eleven oh two" to "twenty ninety-nine". If the second half is in digits, it is chapter
     # and verse.
     if not 11 <= hundreds <= 20 or not tokens.is_joined(end - 1) or tokens.word(end).isdecimal():
         return None
@@ -310,5 +310,5 @@ def _time(tokens: Tokens, at: int, lang: str) -> tuple[Quantity, int] | None:
         return None
     minutes, end = found
     start = tokens.spans[at][0]
-    # Half a day: "quinze heures" and "three in the afternoon" are one time.
+    # Modulo half a day: "quinze heures" and "three in the afternoon" are the same time.
     return Quantity("time", minutes % 720, start, tokens.spans[end - 1][1], in_digits=False), end

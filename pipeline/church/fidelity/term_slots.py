@@ -1,7 +1,7 @@
-"""Where in a translation a missing church word belongs, and how the text reads with it. Pure.
+"""Find where a missing church word belongs in a translation, and put it in. Pure.
 
-A translator says which words of its text it made of the term, by attention or by how likely the
-approved rendering would have been in their place; the text around them stays letter by letter.
+The translator weights the words that it made from the term: by attention, or by the probability of
+the approved rendering in their place. The text around the slot does not change.
 """
 
 from __future__ import annotations
@@ -16,51 +16,51 @@ from pipeline.dictionary.glossary import shown_all
 from pipeline.text.words import WORD, elided, is_free, plain
 
 _WIDEST = 4
-"""A slot of more words than this grows no more: so many were hardly made of one term."""
+"""A slot of more words than this stops growing: one term hardly becomes so many words."""
 _NEAR = 0.5
 """A neighbour belongs to the slot if it has this share of the best word's weight."""
 _LEAST = 0.05
-"""Least weight of a slot's best word: below it nobody knows where the term would belong."""
+"""Least weight of a slot's best word: below it the place of the term is unknown."""
 _SHORT = 3
-"""Articles and prepositions have so many letters; a term is not put in their place alone."""
+"""Articles and prepositions have at most so many letters; a term does not replace them alone."""
 _LIKE = 3
-"""Letters by which a word is taken for a slip of another."""
+"""Equal first letters by which a word counts as a misspelling of another."""
 _STEM = 5
-"""Letters of a form without its ending by which another word is known to be made of it."""
+"""Least length of a form's stem by which a derived word is recognized."""
 _MOST = 3
-"""Ways to write one term that a translator is asked about: each costs it some milliseconds."""
+"""Ways to write one term that a translator rates: each takes some milliseconds."""
 
 Place = tuple[int, int]
-"""From and up to which character."""
+"""First character, and one past the last."""
 
 
 @dataclass(frozen=True, slots=True)
 class Filled:
-    """A translation with a term put in: what stood in the slot, what stands there, the text."""
+    """A translation with a term put in: the old and new text of the slot, and the whole text."""
 
     slot: Place
     found: str
     written: str
     text: str
     form: str = ""
-    """Of the term, without a determiner."""
+    """The form of the term, without a determiner."""
 
 
 def words_in(text: str) -> list[Place]:
-    """Return where the words of a text stand."""
+    """Return the spans of the words of a text."""
     return [match.span() for match in WORD.finditer(text)]
 
 
 def taken(text: str, wanted: Sequence[WantedTerm]) -> list[Place]:
-    """Return where renderings of terms stand already: no other term is put there."""
+    """Return the spans of renderings that are already there: no other term is put there."""
     return [place for term in wanted for place in shown_all(text, term)]
 
 
 def names(text: str, said: str, wanted: Sequence[WantedTerm]) -> list[Place]:
-    """Return where names stand that were said, "Pablo" for "Paul": no term is put there.
+    """Return the spans of names from the source, "Pablo" for "Paul": no term is put there.
 
-    A name and its rendering begin with the same letter (John, Juan), or with the same two where a
-    sentence begins, as any word has a capital there. The terms' own words do not count.
+    A name and its rendering begin with the same letter (John, Juan). At the beginning of a sentence
+    two letters must match, as any word has a capital there. The terms' own words do not count.
     """
     own = [(term.start, term.end) for term in wanted]
     heard = tuple(
@@ -68,7 +68,7 @@ def names(text: str, said: str, wanted: Sequence[WantedTerm]) -> list[Place]:
         for start, end in _capitals(said)
         if is_free((start, end), own)
     )
-    # With no name heard the tuple is empty, and no word begins with an empty tuple.
+    # Without a name the tuple is empty, and `startswith` is false for an empty tuple.
     return [(a, b) for a, b in _capitals(text) if plain(text[a:b]).startswith(heard)]
 
 
@@ -77,8 +77,8 @@ def slots(
 ) -> list[Place]:
     """Return the likeliest places of a term, the best first.
 
-    `weights`: how much each word of the text (`words_in`) has to do with it. A slot has several
-    words where neighbours have about as much.
+    `weights`: how strongly each word of the text (`words_in`) relates to the term. A slot includes
+    neighbours of similar weight.
     """
     places = words_in(text)
     free = [
@@ -87,23 +87,23 @@ def slots(
         if weights[index] > 0 and is_free((start, end), others)
     ]
     long = {index for index in free if places[index][1] - places[index][0] > _SHORT}
-    # Attention likes articles: they are candidates only where there is nothing else.
+    # Attention favours articles: they are candidates only if there are no other words.
     ranked = sorted(long or free, key=lambda index: -weights[index])
     found: list[Place] = []
     for best in ranked:
         if weights[best] < _LEAST:
             break
         first, last = best, best
-        # From the best word outwards, to either side, until a word has clearly less to do with it.
+        # From the best word to either side, until a word has clearly less weight.
         for step in (1, -1):
             at = best + step
-            # Only free words: a slot never grows into the place of another term or a name.
+            # Only free words: a slot never grows into another term or a name.
             while at in free and weights[at] >= _NEAR * weights[best] and last - first < _WIDEST:
                 if at in long:  # an article at the edge stays outside
                     first, last = min(first, at), max(last, at)
                 at += step
         place = (places[first][0], places[last][1])
-        # A second best inside a slot that was found is the same place once more.
+        # A candidate inside a slot found before is the same place again.
         if is_free(place, found):
             found.append(place)
         if len(found) == most:
@@ -120,7 +120,7 @@ def fillings(
 ) -> list[Filled]:
     """Return the ways to write a term into its slots: each form, its determiner in each gender.
 
-    What is in `others` stays untouched. `said` is what the text translates.
+    Spans in `others` are not changed. `said` is the source text.
     """
     found: list[Filled] = []
     term_is_name = any(form[0].isupper() for form in term.forms)
@@ -128,7 +128,7 @@ def fillings(
     for place in places:
         for form in term.forms:
             wide = _widened(text, place, form)
-            # What lies beside a slot may be another term; then the slot stays as narrow as it was.
+            # The words beside a slot may be another term; then the slot is not widened.
             found += _filled(text, wide if is_free(wide, others) else place, form, term.lang)
     return [
         each
@@ -136,21 +136,21 @@ def fillings(
         if is_free(each.slot, others)
         and not (_stutters(each) or _is_made_of_it(each.found, each.form))
         and (term_is_name or not _has_name(text, each.slot, own))
-        # Cut at the end, so that ways which are refused do not use up the few that are tried.
+        # The limit comes last, so that refused ways do not count.
     ][:_MOST]
 
 
 def _capitals(text: str) -> list[Place]:
-    """Return the words with a capital, but for those that are as short as an article."""
-    # Behind what French elides: of "d'Israël" the capital is the I.
+    """Return the capitalized words, except those as short as an article."""
+    # Skip French elisions: in "d'Israël" the capital is the I.
     bare = ((a + elided(text, a), b) for a, b in words_in(text))
     return [(a, b) for a, b in bare if text[a].isupper() and b - a > _SHORT]
 
 
 def _filled(text: str, place: Place, form: str, lang: str) -> list[Filled]:
     start, end = place
-    # What begins like the form was meant to be it: its determiner is the form's ("el Leví"). In
-    # French it may have to change with the sound all the same.
+    # A word that begins like the form stands for it, so its determiner is right ("el Leví"). In
+    # French the determiner may still have to change with the sound.
     is_like = plain(text[start:end])[:_LIKE] == plain(form)[:_LIKE]
     ways = inflection.determiners(text, start, form, lang)
     return [
@@ -161,12 +161,12 @@ def _filled(text: str, place: Place, form: str, lang: str) -> list[Filled]:
 
 
 def _put(text: str, start: int, end: int, written: str, form: str) -> Filled:
-    told = text[:start] + written + text[end:]
-    return Filled((start, end), text[start:end], written, told, form)
+    new_text = text[:start] + written + text[end:]
+    return Filled((start, end), text[start:end], written, new_text, form)
 
 
 def _cased(text: str, start: int, form: str) -> str:
-    """Return a form with a capital where a sentence begins with it."""
+    """Return a form, with a capital at the beginning of a sentence."""
     begins = _begins_sentence(text, start)
     return form[0].upper() + form[1:] if begins and text[start].isupper() else form
 
@@ -177,7 +177,7 @@ def _begins_sentence(text: str, start: int) -> bool:
 
 
 def _widened(text: str, place: Place, form: str) -> Place:
-    """Return a slot together with the words beside it that the form brings along itself.
+    """Return a slot extended by the neighbouring words that the form contains itself.
 
     "El brazo de Dios" becomes "la armadura de Dios", and not "... de Dios de Dios".
     """
@@ -185,9 +185,9 @@ def _widened(text: str, place: Place, form: str) -> Place:
     own = [plain(word) for word in form.split()]
     before = [span for span in words_in(text) if span[1] <= start]
     behind = [span for span in words_in(text) if span[0] >= end]
-    # As many as there are: any that is left would be said twice.
+    # The longest match: any such word that is left would be repeated.
     for count in range(len(own) - 1, 0, -1):
-        # `_reads` is false of too few words, so `before` is not empty behind the `and`.
+        # `_reads` is False for too few words, so `before` is not empty after the `and`.
         if _reads(text, before[-count:], own[:count]) and text[before[-1][1] : start].isspace():
             start = before[-count][0]
             break
@@ -199,14 +199,14 @@ def _widened(text: str, place: Place, form: str) -> Place:
 
 
 def _reads(text: str, places: Sequence[Place], words: Sequence[str]) -> bool:
-    """Whether these words stand in these places, with nothing but space between them."""
+    """Whether these places contain these words, with only spaces between them."""
     return [plain(text[a:b]) for a, b in places] == list(words) and all(
         text[one[1] : other[0]].isspace() for one, other in pairwise(places)
     )
 
 
 def _own_words(term: WantedTerm, said: str) -> frozenset[str]:
-    """Return the words of a term with a capital, as they were said and as they are written.
+    """Return the capitalized words of a term, in the source and in its forms.
 
     "Levite" and "Bible study" have one in English and none in Spanish.
     """
@@ -215,9 +215,9 @@ def _own_words(term: WantedTerm, said: str) -> frozenset[str]:
 
 
 def _has_name(text: str, slot: Place, own: frozenset[str]) -> bool:
-    """Whether somebody's name stands in a slot, such as the Lord's: it was said as well.
+    """Whether a slot contains a name, such as the Lord's, which comes from the source too.
 
-    A word that begins as one of the term's own does was made of the term: "Leví" of "Levite".
+    A word that begins like one of the term's own words comes from the term: "Leví" from "Levite".
     """
     beginnings = tuple(word[:2] for word in own)
     spans = (match.span() for match in WORD.finditer(text, *slot))
@@ -231,17 +231,17 @@ def _has_name(text: str, slot: Place, own: frozenset[str]) -> bool:
 
 
 def _stutters(filled: Filled) -> bool:
-    """Whether a word stands twice in a row, be it as the end of another: "Jesucristo Cristo"."""
-    told = [plain(word) for word in WORD.findall(filled.text)]
+    """Whether a word is repeated, also as the end of the word before it: "Jesucristo Cristo"."""
+    every = [plain(word) for word in WORD.findall(filled.text)]
     return any(
         one == other or (len(other) > _SHORT and one.endswith(other))
-        for one, other in pairwise(told)
+        for one, other in pairwise(every)
     )
 
 
 def _is_made_of_it(found: str, form: str) -> bool:
-    """Whether a word was made of a form, as "pastorcito" of "pastor": it is right as it is."""
-    # The last vowel gives way to an ending: "iglesia", "iglesita".
+    """Whether a word is derived from a form, as "pastorcito" from "pastor", and so is right."""
+    # An ending replaces the last vowel: "iglesia", "iglesita".
     stem = plain(form).rstrip("aeio")
     return len(stem) >= _STEM and any(
         plain(word).startswith(stem) and len(word) > len(form) for word in WORD.findall(found)

@@ -10,30 +10,30 @@ from pipeline.church.scripture.tokens import Tokens
 from pipeline.core.language_words import WORDS, QuantityWords
 
 Time: TypeAlias = tuple[int, int]
-"""Minutes, and the token behind."""
+"""Minutes, and the index of the next token."""
 TimeReader: TypeAlias = Callable[[Tokens, int, str, QuantityWords], Time | None]
 
 QUANTITY_WORDS: Mapping[str, QuantityWords] = {
     lang: words.quantities for lang, words in WORDS.items() if words.quantities
 }
-"""By language."""
+"""The quantity words of each language."""
 
 
 _BEFORE_MINUTES = frozenset({"at", "until", "till", "it's"})
-"""Words before "ten to three" that make it a time in English, where no noun is behind it."""
+"""English words that make "ten to three" a time if they precede it and no noun follows."""
 
 
 def read_time(tokens: Tokens, at: int, lang: str) -> Time | None:
-    """Return the time that begins at a token, in minutes, and the token behind it.
+    """Return the time that begins at a token, in minutes, and the index of the next token.
 
-    Minutes may be below zero or above half a day. None where no time begins.
+    Minutes may be below zero or above half a day. None if no time begins there.
     """
     words = QUANTITY_WORDS[lang]
     return _READERS[words.time](tokens, at, lang, words)
 
 
 def _english_time(tokens: Tokens, at: int, lang: str, words: QuantityWords) -> Time | None:
-    """Read "half past three", "a quarter to four", "three thirty" behind "at", "three o'clock"."""
+    """Read "half past three", "a quarter to four", "three thirty" after "at", "three o'clock"."""
     word = tokens.word(at)
     if word in words.half | words.quarter:
         minutes, end = (30 if word in words.half else 15), at + 1
@@ -43,8 +43,8 @@ def _english_time(tokens: Tokens, at: int, lang: str, words: QuantityWords) -> T
         return None
     joint = tokens.word(end)
     if minutes < 60 and joint in words.past | words.to and (hour := read(tokens, end + 1, lang)):
-        # "Ten to three" may be a range as well; with "past", or "at" before it, it is a time.
-        # Where the clause ends with the hour no noun can follow: as before "in".
+        # "Ten to three" may also be a range; with "past", or "at" before it, it is a time.
+        # If the clause ends with the hour, no noun can follow, as before "in".
         behind = tokens.word(hour.end) if tokens.is_joined(hour.end - 1) else "in"
         is_cued = tokens.word(at - 1) in _BEFORE_MINUTES and behind in words.after_time | {"in"}
         sure = word in words.half | words.quarter or joint == "past" or is_cued
@@ -67,7 +67,7 @@ def _english_time(tokens: Tokens, at: int, lang: str, words: QuantityWords) -> T
 
 
 def _is_dotted(tokens: Tokens, at: int) -> bool:
-    """Whether "p.m." stands at a token, which is two for its dot."""
+    """Whether "p.m." begins at a token; its dot makes it two tokens."""
     return (
         tokens.word(at) in ("a", "p") and tokens.word(at + 1) == "m" and tokens.gap(at)[:1] == "."
     )
@@ -75,7 +75,7 @@ def _is_dotted(tokens: Tokens, at: int) -> bool:
 
 def _spanish_time(tokens: Tokens, at: int, lang: str, words: QuantityWords) -> Time | None:
     """Read "las tres y media", "las cuatro menos cuarto", "las tres y diez"."""
-    # Without "las" before them "tres y diez" are two numbers.
+    # Without "las" before it "tres y diez" is two numbers.
     hour = read(tokens, at, lang) if tokens.word(at - 1) in words.before_time else None
     if hour is None or hour.ordinal or not 1 <= hour.value <= 12:
         return None
@@ -99,7 +99,7 @@ def _spanish_time(tokens: Tokens, at: int, lang: str, words: QuantityWords) -> T
 def _french_time(tokens: Tokens, at: int, lang: str, words: QuantityWords) -> Time | None:
     """Read "trois heures et demie", "quatre heures moins le quart", "quinze heures trente".
 
-    "Trois heures" alone is a number: it may be how long something took.
+    "Trois heures" alone is a number: it may be a duration.
     """
     word = tokens.word(at)
     if word in words.noon:
@@ -115,12 +115,12 @@ def _french_time(tokens: Tokens, at: int, lang: str, words: QuantityWords) -> Ti
             return (said.value * 60, said.end) if is_hour else None
         if tokens.word(said.end) not in words.after_time or not tokens.is_joined(said.end - 1):
             return None
-        # So many hours and a half may be how long something took as well.
+        # "... heures et demie" may also be a duration.
         is_cued = tokens.word(at - 1) in words.before_time
         hour, end = said.value, said.end + 1
     minutes = _french_minutes(tokens, end, lang, words, is_cued=is_cued)
     if minutes is None:
-        # "Après quinze heures" is what others call three.
+        # "Après quinze heures": from 13 on the hour alone is a time, since other languages say 3.
         return (hour * 60, end) if hour > 12 else None
     return hour * 60 + minutes[0], minutes[1]
 
@@ -128,19 +128,19 @@ def _french_time(tokens: Tokens, at: int, lang: str, words: QuantityWords) -> Ti
 def _french_minutes(
     tokens: Tokens, at: int, lang: str, words: QuantityWords, *, is_cued: bool
 ) -> Time | None:
-    """Return the minutes that are said behind an hour, and where they end."""
+    """Return the minutes after an hour, and the index of the next token."""
     if not tokens.is_joined(at - 1):
         return None
     joint, after = tokens.word(at), tokens.word(at + 1)
     if joint in words.past and is_cued and after in words.half | words.quarter:
         return (30 if after in words.half else 15), at + 2
     is_before = joint in words.to
-    # "Moins le quart", "moins un quart", "moins vingt": the article is passed over.
+    # "Moins le quart", "moins un quart", "moins vingt": skip the article.
     first = at + (1 + (after in ("le", "un")) if is_before else 0)
     if is_before and tokens.word(first) in words.quarter:
         return -15, first + 1
     number = read(tokens, first, lang)
-    # "Trois heures dix minutes" took so long.
+    # "Trois heures dix minutes" is a duration.
     if number is None or number.ordinal or tokens.word(number.end).startswith("minute"):
         return None
     minutes = -number.value if is_before else number.value

@@ -1,9 +1,9 @@
-"""What a preacher's notes tell beforehand: names, verses, numbers and translations. Pure.
+"""Extract names, verses, numbers and translations from a preacher's notes. Pure.
 
-Names are words that stand with a capital letter where any other word would not. Verses are found as
-they are in captions (church.scripture.references). A line "covenant = pacto", or with an arrow,
-says how the preacher wants a word translated. The words of the notes come along, since a word
-that the preacher uses is no misheard name.
+Names are words with a capital letter where other words have none. Verses are found as in captions
+(church.scripture.references). A line "covenant = pacto", or with an arrow, gives the preacher's
+translation of a word. The words of the notes are kept as well, since a word that the preacher uses
+is no misheard name.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from pipeline.church.scripture.references import find, printed
 from pipeline.core.errors import NotesError
 
 MOST_NAMES = 200
-"""More than these are no names, but a text in capitals or a list of members."""
+"""Limit of names: more of them come from a text in capitals or a list of members."""
 MOST_ENTRIES = 500
-"""Of verses, numbers and translations each: ten times as many as a sermon has."""
+"""Limit of verses, of numbers and of translations: ten times as many as a sermon has."""
 _SHORTEST = 4
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 _SENTENCE = re.compile(r"(?<=[.!?:;])[\"'”’)]*\s+|\n+|^\W*", re.MULTILINE)
@@ -32,7 +32,7 @@ _WORDS = re.compile(r"\w.*\w")
 _ARROW = re.compile("=>|->|=|→")
 _DIGIT = re.compile(r"\d")
 _MOST_WORDS = 5
-"""Of each side of a translation: longer lines say something else."""
+"""Limit for each side of a translation: a longer line is something else."""
 _KNOWN = """
 god lord jesus christ father holy spirit bible scripture gospel amen hallelujah church christian
 christians english spanish america american easter testament christmas monday tuesday wednesday
@@ -41,29 +41,29 @@ november december
 """
 _EVERYBODY_KNOWS = frozenset(_KNOWN.split())
 _LISTS = ("names", "verses", "numbers", "terms")
-"""Of `Notes`, each of entries in an order."""
+"""The fields of `Notes` that are ordered lists of entries."""
 
 
 @dataclass(frozen=True, slots=True)
 class Notes:
-    """What was drawn out of notes, or corrected since."""
+    """The content extracted from notes, perhaps corrected later."""
 
     names: tuple[str, ...] = ()
     verses: tuple[str, ...] = ()
     numbers: tuple[str, ...] = ()
     terms: tuple[str, ...] = ()
-    """How words are to be translated: "covenant = pacto"."""
+    """Translations of words: "covenant = pacto"."""
     words: frozenset[str] = frozenset()
-    """All words of the notes that are written small."""
+    """All words of the notes that occur in lower case."""
 
 
 def draw(text: str, lang: str) -> Notes:
-    """Draw out of a text what is worth knowing beforehand, each in the order of its first place."""
-    # A word that is small anywhere in the notes is no name, however often it has a capital.
+    """Extract the notes of a text; entries are in order of their first occurrence."""
+    # A word that occurs in lower case is no name, however often it has a capital.
     small = {word for word in _WORD.findall(text) if word[0].islower()}
     verses = _few(printed(each.reference, lang) for each in find(text, lang))
     numbers = _few(
-        # Short ones are chapters, lists and hours, which come up in every sermon.
+        # Shorter numbers are chapters, list items and hours, which every sermon has.
         match
         for match in _NUMBER.findall(text)
         if sum(map(str.isdigit, match)) > 2
@@ -74,16 +74,16 @@ def draw(text: str, lang: str) -> Notes:
 
 
 def _few(entries: Iterable[str]) -> tuple[str, ...]:
-    """Return entries once each, in order, no more than a sermon has."""
+    """Return each entry once, in order, at most MOST_ENTRIES."""
     return tuple(dict.fromkeys(entries))[:MOST_ENTRIES]
 
 
 def _terms(text: str) -> Iterator[str]:
     for line in text.splitlines():
-        # Without a bullet before it and a full stop behind it.
+        # Without a bullet before the words and a full stop after them.
         words = _WORDS.search(line)
         sides = [" ".join(side.split()) for side in _ARROW.split(words[0])] if words else []
-        # Formulas and sums have an = as well.
+        # Formulas and sums also contain "=".
         are_words = all(_WORD.search(side) and not _DIGIT.search(side) for side in sides)
         are_short = all(len(side.split()) <= _MOST_WORDS and len(side) <= 80 for side in sides)
         if len(sides) == 2 and are_words and are_short:
@@ -91,19 +91,19 @@ def _terms(text: str) -> Iterator[str]:
 
 
 def renderings(notes: Notes) -> tuple[tuple[str, str], ...]:
-    """Return how words are to be translated as pairs; an entry without both sides is left out."""
+    """Return the translations of words as pairs; an entry without both sides is left out."""
     pairs = (entry.partition("=") for entry in notes.terms)
-    told = ((say.strip(), write.strip()) for say, _, write in pairs)
-    return tuple((say, write) for say, write in told if say and write)
+    stripped = ((say.strip(), write.strip()) for say, _, write in pairs)
+    return tuple((say, write) for say, write in stripped if say and write)
 
 
 def _names(text: str, small: set[str], lang: str) -> list[str]:
-    """Return the names of a text: words with a capital inside a sentence, never written small."""
-    # The name of a book belongs to a reference, and is found as one.
+    """Return the names of a text: words capitalized inside a sentence, never in lower case."""
+    # The name of a Bible book belongs to a reference, which is found separately.
     books = {word.lower() for name in PRINTED.get(lang, ()) for word in name.split()}
     inside: Counter[str] = Counter()
     for sentence in _SENTENCE.split(text):
-        # Not the first word: it has its capital from the sentence.
+        # Not the first word: it always has a capital.
         for word in _WORD.findall(sentence or "")[1:]:
             # "Boaz's" is the name Boaz.
             inside[re.sub(r"['’]s$", "", word)] += 1
@@ -112,7 +112,7 @@ def _names(text: str, small: set[str], lang: str) -> list[str]:
         for word in inside
         if len(word) >= _SHORTEST
         and word[0].isupper()
-        # A heading in capitals says nothing of which of its words is a name.
+        # In a heading in capitals names cannot be recognized.
         and not word.isupper()
         and word.lower() not in small | _EVERYBODY_KNOWS | books
     ]
@@ -129,19 +129,19 @@ def joined(several: Iterable[Notes]) -> Notes:
 
 
 def without(notes: Notes, entry: str) -> Notes:
-    """Return notes that do not have an entry, in any of their lists."""
+    """Return notes without an entry, in any of their lists."""
     lists = {key: tuple(e for e in getattr(notes, key) if e != entry) for key in _LISTS}
-    # The words stay: they tell what is no name, whatever is taken out of the lists.
+    # The words stay: they are no names, whatever is removed from the lists.
     return Notes(**lists, words=notes.words)
 
 
 def references(notes: Notes, lang: str) -> tuple[Reference, ...]:
-    """Return the notes' verses as references; what is none is left out."""
+    """Return the notes' verses as references; other entries are left out."""
     return tuple(mention.reference for verse in notes.verses for mention in find(verse, lang))
 
 
 def written(notes: Notes, source: str) -> str:
-    """Return notes as the file that people correct: TOML, one entry a line."""
+    """Return notes as the file that people correct: TOML, one entry per line."""
 
     def listed(key: str, entries: tuple[str, ...]) -> str:
         lines = "".join(f"    {_quoted(each)},\n" for each in entries)
@@ -164,12 +164,12 @@ def written(notes: Notes, source: str) -> str:
 
 
 def _quoted(text: str) -> str:
-    # JSON's strings are TOML's, but for one control character.
+    # JSON strings are valid TOML strings, except for one control character.
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def parse(content: str, where: str) -> Notes:
-    """Read that file. Raises NotesError (notes-broken)."""
+    """Parse a file from `written`. Raises NotesError (notes-broken)."""
     try:
         said = tomllib.loads(content)
     except tomllib.TOMLDecodeError as error:

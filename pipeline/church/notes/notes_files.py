@@ -1,4 +1,4 @@
-"""A preacher's notes as they come: .docx, .pdf, .md, .txt; and where what was drawn out is kept."""
+"""Read a preacher's notes (.docx, .pdf, .md, .txt); store and load what was extracted from them."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ from pipeline.core.formats import human_size
 from pipeline.core.limited import Limits, call
 
 NOTES = "notes.toml"
-"""In the sessions' folder until a service begins, then in that session's own folder."""
+"""File in the sessions' folder until a service begins, then in that session's folder."""
 
 _MOST_BYTES = 20_000_000
 _MOST_CHARACTERS = 300_000
 _MOST_PAGES = 100
 _END = "\n"
-"""Of a paragraph."""
+"""The end of a paragraph."""
 _WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _GAPS = {f"{_WORD}tab": " ", f"{_WORD}br": _END, f"{_WORD}cr": _END, f"{_WORD}noBreakHyphen": "-"}
-"""Elements of Word that stand for a character; without it the words beside it would be one."""
+"""Word elements that stand for a character; without it the words around it would be joined."""
 _NO_TEXT = re.compile("[\0-\x08\x0e-\x1f\x7f\ud800-\udfff]")
-"""Control characters and halves of characters: no file can be written with them in it."""
+"""Control characters and lone surrogates: a file with them cannot be written."""
 _MARKS = re.compile(r"^[ \t]*+(?:#{1,6}\s+|[-*+>]\s+|\d+\.\s+)|[*_`]{1,3}", re.MULTILINE)
 _FIX = "Save it again, as .docx or as plain text, and add that."
 
 
 LIMITS = Limits(seconds=60, memory_bytes=1 << 30, answer_bytes=16 << 20)
-"""A hundred pages of PDF take some 6 s, longer while the engines want the processor."""
+"""A hundred pages of PDF take about 6 s, longer while the engines use the processor."""
 
 
 async def draw_out(content: bytes, name: str, lang: str) -> Notes:
-    """Return what is drawn out of a file of notes, read in a process of its own.
+    """Return what is extracted from a file of notes, read in a separate process.
 
-    The file's name says what it is, `lang` is the language of the notes. Raises NotesError.
+    The suffix of `name` gives the file type, `lang` is the notes' language. Raises NotesError.
     """
 
     def failed(what: str) -> NotesError:
@@ -49,13 +49,13 @@ async def draw_out(content: bytes, name: str, lang: str) -> Notes:
 
 
 def drawn(content: bytes, name: str, lang: str) -> Notes:
-    """Return what is drawn out of a file of notes, in this process. Raises NotesError."""
+    """Return what is extracted from a file of notes, in this process. Raises NotesError."""
     return draw(text_of(content, name), lang)
 
 
 def content_of(path: Path) -> bytes:
     """Return the content of a file of notes. Raises NotesError."""
-    _reader(path.suffix, str(path))  # first: what is of no kind that is known need not be there
+    _reader(path.suffix, str(path))  # first: an unknown type fails even if the file is missing
     try:
         content = read_at_most(path, _MOST_BYTES)
     except FileNotFoundError as error:
@@ -68,9 +68,9 @@ def content_of(path: Path) -> bytes:
 
 
 def text_of(content: bytes, name: str) -> str:
-    """Return the text of notes; the file's name says what it is. Raises NotesError."""
+    """Return the text of notes; the suffix of `name` gives the file type. Raises NotesError."""
     text = _reader(Path(name).suffix, name)(content, name)
-    # Counted here: how large a packed file is says little about how much text it has.
+    # Counted here: the size of a packed file says little about the length of its text.
     if len(text) > _MOST_CHARACTERS:
         raise _too_long(name, f"has {len(text)} characters")
     if not re.search(r"\w", text):
@@ -92,10 +92,10 @@ def _too_long(name: str, what: str) -> NotesError:
 
 
 def _plain(content: bytes, name: str) -> str:
-    # Of text only UTF-16 has zeros, and it begins with a mark.
+    # Among text encodings only UTF-16 has zeros, and it begins with a byte order mark.
     if b"\0" in content[:4096] and not content.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise NotesError("notes-unreadable", f"{name} is not a text file.", _FIX)
-    # cp1252 is what older editors on Windows write; latin-1 below takes any byte.
+    # Older editors on Windows write cp1252; latin-1 below accepts any byte.
     for encoding in (
         "utf-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig",
         "cp1252",
@@ -116,20 +116,20 @@ def _docx(content: bytes, name: str) -> str:
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as parts:
             part = parts.getinfo("word/document.xml")
-            # By what the archive says: zipfile unpacks no more of a part than that.
+            # The archive's own number is enough: zipfile unpacks no more of a part than that.
             if part.file_size > _MOST_BYTES:
                 raise _too_long(name, f"has {human_size(part.file_size)} of text")
             parser = ET.XMLParser(target=_Paragraphs(name))  # noqa: S314 - no entities
             parser.feed(parts.read(part))
         return str(parser.close())
-    # RuntimeError: zipfile wants a password, or does not know how a part is packed.
+    # RuntimeError: zipfile needs a password, or does not know the compression.
     except (OSError, KeyError, zipfile.BadZipFile, ET.ParseError, RuntimeError) as error:
         message = f"{name} is no whole Word file: {error}"
         raise NotesError("notes-unreadable", message, _FIX) from None
 
 
 class _Paragraphs:
-    """Collects the text of Word's XML as the target of a parser: no tree, however deep it is."""
+    """Collects the text of Word's XML as the target of a parser, without building a tree."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -137,15 +137,15 @@ class _Paragraphs:
         self._is_text = False
 
     def doctype(self, *_: str | None) -> None:
-        """Refuse what Word never writes: without it there are no entities to expand."""
+        """Refuse a DOCTYPE: Word never writes one, and without it there are no entities."""
         raise NotesError("notes-unreadable", f"{self._name} has a DOCTYPE in it.", _FIX)
 
     def start(self, tag: str, _: Mapping[str, str]) -> None:
         self._is_text = tag == f"{_WORD}t"
-        # A tab stop of a paragraph has the same name: it stands before all text, where no space is.
+        # A paragraph's tab stop has the same name. It comes before all text, so it is skipped.
         if tag in _GAPS and self._pieces[-1] != _END:
             self._pieces.append(_GAPS[tag])
-        # The paragraphs of a text box are inside of another paragraph.
+        # The paragraphs of a text box are inside another paragraph.
         if tag == f"{_WORD}p" and self._pieces[-1] != _END:
             self._pieces.append(_END)
 
@@ -155,12 +155,12 @@ class _Paragraphs:
             self._pieces.append(_END)
 
     def data(self, text: str) -> None:
-        # expat may hand over one text in several pieces.
+        # expat may deliver one text in several pieces.
         if self._is_text:
             self._pieces.append(text)
 
     def close(self) -> str:
-        """Return the whole text, a line a paragraph."""
+        """Return the whole text, one line per paragraph."""
         return "".join(self._pieces[1:]).removesuffix(_END)
 
 
@@ -170,18 +170,18 @@ def _pdf(content: bytes, name: str) -> str:
     try:
         pages = pypdf.PdfReader(io.BytesIO(content)).pages
         count = len(pages)
-        # Counted first: to read the pages of a whole book would take its time.
+        # Counted first: reading the pages of a whole book would take long.
         text = "\n".join(page.extract_text() for page in pages) if count <= _MOST_PAGES else ""
     except Exception as error:  # noqa: BLE001 - broken files raise all kinds
         message = f"{name} cannot be read as a PDF: {error}"
         raise NotesError("notes-unreadable", message, _FIX) from None
-    # Outside of the `try`, which would call it a broken file.
+    # Outside the `try`, which would report a broken file.
     if count > _MOST_PAGES:
         raise _too_long(name, f"has {count} pages")
     return text
 
 
-# In this order they are named to somebody who brings another kind of file.
+# The error for an unknown file type lists them in this order.
 _READERS: Mapping[str, Callable[[bytes, str], str]] = {
     ".docx": _docx,
     ".pdf": _pdf,
@@ -191,9 +191,9 @@ _READERS: Mapping[str, Callable[[bytes, str], str]] = {
 
 
 def read_notes(path: Path) -> Notes:
-    """Read what was drawn out of notes. Raises NotesError."""
+    """Read the file of extracted notes. Raises NotesError."""
     try:
-        # -sig: some editors on Windows put a mark before the first line, and TOML knows none.
+        # -sig: some editors on Windows write a byte order mark, which TOML does not allow.
         content = path.read_text("utf-8-sig")
     except FileNotFoundError:
         fix = "Add some with `stark-translate notes add FILE`."
@@ -204,7 +204,7 @@ def read_notes(path: Path) -> Notes:
 
 
 def write_notes(path: Path, content: str) -> None:
-    """Write it whole or not at all. Raises NotesError."""
+    """Write the file atomically. Raises NotesError."""
     fix = f"Let the program's user write in {path.parent}."
     with writing(path, NotesError, "notes-unwritable", fix):
         path.parent.mkdir(parents=True, exist_ok=True)

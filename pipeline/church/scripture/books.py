@@ -1,9 +1,8 @@
-"""The 66 books of the Bible, how each language says and prints them, and places in them. Pure.
+"""The 66 books of the Bible, their names in each language, and places in them. Pure.
 
-A name that is also an ordinary word or a person's name is marked with `*`: it needs more beside it
-before it is taken for a book. One with `+` is an ordinary word in small letters only. A name that
-ends in "." is an abbreviation. None of them ever counts without a number. The names are those of
-languages/CODE.toml.
+A name marked with `*` is also an ordinary word or a person's name: it needs more evidence beside it
+to count as a book. A name with `+` is an ordinary word in lower case only. A name that ends in "."
+is an abbreviation. No name ever counts without a number. languages/CODE.toml has the names.
 """
 
 from __future__ import annotations
@@ -17,10 +16,10 @@ from pipeline.text.words import plain
 
 PSALMS = 19
 _ALIKE = 0.85
-"""Of the letters of a name and of what was heard, by `difflib`."""
+"""Least similarity of a name and a recognized word, by `difflib`."""
 
 
-# In the order of the Bible, in which `passages` goes through the verses of a chapter.
+# Sorted in the order of the Bible: `passages` goes through the verses of a chapter.
 @dataclass(frozen=True, slots=True, order=True)
 class Reference:
     """A place in the Bible."""
@@ -31,19 +30,19 @@ class Reference:
     verse: int = 0
     """0: the whole chapter."""
     last: int = 0
-    """The last verse of several, 0 for one."""
+    """The last verse of a range, 0 for a single verse."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """A reference where it stands in a text."""
+    """A reference and its position in a text."""
 
     reference: Reference
     start: int
     """In characters of the text."""
     end: int
     book_first: bool = True
-    """Whether the book comes before the numbers, as it is printed."""
+    """Whether the book comes before the numbers, as in print."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,15 +52,15 @@ class BookName:
     number: int
     """1 Genesis to 66 Revelation."""
     words: tuple[str, ...]
-    """As `tokens.plain` has them; without the number of "1 Samuel"."""
+    """In the form of `tokens.plain`, without the number of "1 Samuel"."""
     ordinal: int = 0
-    """The 1 of "1 Samuel", 0 where there is none."""
+    """The 1 of "1 Samuel", 0 if there is none."""
     is_common: bool = False
-    """Whether it is an ordinary word or a person's name, too."""
+    """Whether it is also an ordinary word or a person's name."""
     is_word: bool = False
-    """Whether that word has a small letter within a sentence: "acts", "numbers"."""
+    """Whether that word is in lower case within a sentence: "acts", "numbers"."""
     is_short: bool = False
-    """Whether it is an abbreviation, behind which a dot may stand."""
+    """Whether it is an abbreviation, which a dot may follow."""
 
 
 _BOOKS = {lang: words.books for lang, words in WORDS.items() if words.books}
@@ -76,13 +75,13 @@ LANGS = frozenset(_TABLES)
 PRINTED: Mapping[str, tuple[str, ...]] = {
     lang: tuple(names[0].rstrip("*+") for names in table) for lang, table in _TABLES.items()
 }
-"""The names of the books in the order of the Bible, as a language prints them."""
+"""The printed names of the books in each language, in the order of the Bible."""
 
 ORDINALS: Mapping[str, Mapping[str, int]] = {
     lang: {word: n for n, line in enumerate(books.ordinals, 1) for word in line.split()}
     for lang, books in _BOOKS.items()
 }
-"""What is said for the number of "1 Samuel"."""
+"""The spoken words for the number of "1 Samuel"."""
 
 
 def _names(lang: str) -> dict[str, tuple[BookName, ...]]:
@@ -124,7 +123,7 @@ _LONG: Mapping[str, Mapping[str, BookName]] = {
 def misspelled(word: str, ordinal: int, lang: str) -> BookName | None:
     """Return the book whose name looks like a word: "phillipians", "galatian".
 
-    It counts as an ordinary word: more has to stand beside it.
+    The result is marked as a common word, so it needs more evidence beside it.
     """
     if len(word) < 6:
         return None
@@ -132,7 +131,7 @@ def misspelled(word: str, ordinal: int, lang: str) -> BookName | None:
     name = _LONG[lang][found[0]] if found else None
     if name is None or bool(name.ordinal) != bool(ordinal):
         return None
-    # Books of one name follow each other: 2 Samuel is the one behind 1 Samuel.
+    # Books of one name follow each other: 2 Samuel is next after 1 Samuel.
     number = name.number + (ordinal - name.ordinal)
     # There is no "third Samuel".
     has_such = any(each.number == number for each in NAMES[lang][name.words[0]])
@@ -149,9 +148,9 @@ def verses(book: int, chapter: int) -> int:
     return VERSES[book - 1][chapter - 1] if 1 <= chapter <= chapters(book) else 0
 
 
-# A line a book, from Genesis to Revelation: the verses of its chapters in order, in the numbering
-# of the King James Version. The Reina-Valera of 1909 counts otherwise in print in a dozen chapters;
-# what ships of it has these numbers (verses/README.md).
+# One line per book, from Genesis to Revelation: the number of verses of each chapter, in the
+# numbering of the King James Version. The printed Reina-Valera of 1909 differs in a dozen chapters;
+# the text that ships has these numbers (verses/README.md).
 _COUNTS = """
 31 25 24 26 32 22 24 22 29 32 32 20 18 24 21 16 27 33 38 18 34 24 20 67 34 35 46 22 35 43 55\
  32 20 31 29 43 36 30 23 23 57 38 34 34 28 34 31 22 33 26
@@ -238,4 +237,4 @@ _COUNTS = """
 VERSES: tuple[tuple[int, ...], ...] = tuple(
     tuple(map(int, line.split())) for line in _COUNTS.strip().splitlines()
 )
-"""Of book n (from 0), the number of verses of each chapter."""
+"""For book n (from 0), the number of verses of each chapter."""

@@ -1,6 +1,6 @@
-"""Bibles as publishers give them: OSIS, Zefania (both XML), USFM, and text with tabs. Pure.
+"""Read Bibles in publishers' formats: OSIS, Zefania (both XML), USFM, and text with tabs. Pure.
 
-Notes and headings are left out: only what is read aloud counts.
+Notes and headings are left out: only text that is read aloud counts.
 """
 
 from __future__ import annotations
@@ -31,31 +31,31 @@ _CODES: Mapping[str, int] = {
     code.casefold(): n for codes in (_OSIS, _USFM) for n, code in enumerate(codes.split(), 1)
 }
 _NOT_READ = {"note", "title", "reference", "rdg", "header"}
-# What stands on a line of its own: words before and after it are two words.
+# Elements on a line of their own: the words before and after one are separate words.
 _LINES = {"br", "cell", "chapter", "div", "item", "l", "lb", "lg", "milestone", "p", "verse"}
 _TAGS = re.compile(r"(<[^<>]*>)")
-# Where words that the translators added begin or end: some publishers leave out the space there.
+# Marks the edges of words that the translators added: some publishers omit the space there.
 _ADDED = "\0"
 _GLUED = re.compile(rf"(?<=\w){_ADDED}(?=\w)")
 _NOTES = ("f", "fe", "ef", "x", "ex", "rq", "fig", "va", "vp")
-# Captions of pictures and verse numbers of other editions end as notes do, and nobody reads them.
+# Picture captions and verse numbers of other editions end like notes and are not read aloud.
 _NOTE = re.compile(rf"\\({'|'.join(_NOTES)})\b(?!\*)")
-# Also those within a chapter: who speaks (sp), the letters of an acrostic psalm (qa), ranges (mr).
+# Also headings in a chapter: the speaker (sp), letters of an acrostic psalm (qa), ranges (mr).
 _HEADINGS = re.compile(r"\\(?:s\d?|sp|sr|qa|r|d|mt\d?|ms\d?|mr|h|toc\d?|rem|cl|cd)\b[^\n]*")
-# Possessive (++): where nothing ends the match, no shorter one is tried in its place.
+# Possessive (++): if nothing ends the match, no shorter one is tried.
 _ATTRIBUTES = re.compile(r"\|[^\\\n]*+(\\?)")
 _MARKER = re.compile(r"\\\+?[a-z]+\d?\*?")
 _VERSE = re.compile(r"\\v\s++(\d++)(?:[-,]\d++)?\S*+\s++")
 MOST_CHARACTERS = 64 << 20
-"""Of text with its notes, after entities; a study Bible has 10 million."""
+"""Limit for the text with notes and expanded entities; a study Bible has 10 million."""
 _MOST_VERSES = 100_000
 """A Bible has 31,102."""
 
 
 def parse(text: str, name: str) -> dict[VerseId, str]:
-    """Return the verses of a file's text, in whatever of the four formats. Raises VersesError.
+    """Return the verses of a file's text, in any of the four formats. Raises VersesError.
 
-    `name` is the file's, for messages.
+    `name` is the file name, for messages.
     """
     start = text.lstrip("\ufeff \n\r\t")[:2000]
     if start.startswith("<"):
@@ -82,13 +82,13 @@ def parse(text: str, name: str) -> dict[VerseId, str]:
 
 
 def tidy(words: str) -> str:
-    """Return a verse on one line, without the signs that a paragraph begins."""
+    """Return a verse on one line, without paragraph signs."""
     return " ".join(words.replace("¶", " ").split())
 
 
 def _xml(text: str, name: str) -> Mapping[VerseId, str]:
     verses = _XmlVerses(name)
-    # expat calls this for each mark: no tree is made, which would be deep and large.
+    # expat calls this for each tag: no tree is built, which would be deep and large.
     parser = ET.XMLParser(target=verses)  # noqa: S314 - the text is counted
     try:
         parser.feed(text.lstrip("\ufeff \n\r\t"))
@@ -107,12 +107,12 @@ class _XmlVerses:
         self._name = name
         self._verse: VerseId | None = None
         self._not_read = 0
-        """How many open elements are notes and headings, or in one."""
+        """How many open elements are notes or headings, or inside one."""
         self._book: str | None = None
         self._chapter: str | None = None
-        """Both as Zefania has them."""
+        """Both are from Zefania's attributes."""
         self._open_marks: list[bool] = []
-        """Of each open verse of OSIS: whether it only marks where one begins."""
+        """For each open OSIS verse element: whether it only marks where a verse begins."""
         self._left = MOST_CHARACTERS
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
@@ -123,7 +123,7 @@ class _XmlVerses:
             return
         match tag:
             case "verse":
-                # A verse is one element, or lies between two empty ones (sID and eID).
+                # A verse is one element, or the text between two empty ones (sID and eID).
                 named = attributes.get("sID") or attributes.get("osisID") or ""
                 self._verse = None if attributes.get("eID") else _osis_place(named)
                 self._open_marks.append(bool(attributes.get("sID")))
@@ -143,13 +143,13 @@ class _XmlVerses:
             return
         tag = _local(tag)
         self._gap(tag)
-        # A verse that is marked by two empty elements goes on behind the first.
+        # A verse that is marked by two empty elements continues after the first.
         if tag == "vers" or (tag == "verse" and not self._open_marks.pop()):
             self._verse = None
 
     def data(self, text: str) -> None:
-        """Take text. Raises VersesError where entities make too much of it."""
-        # Before anything is left out: entities can unfold within a note as well.
+        """Take text. Raises VersesError if entities expand to too much."""
+        # Counted before notes are left out: entities can expand within a note as well.
         self._left -= len(text)
         if self._left < 0:
             raise VersesError("verses-too-large", f"{self._name} is too large for a Bible.")
@@ -162,12 +162,12 @@ class _XmlVerses:
 
 
 def osis_words(markup: str) -> str:
-    """Return what is read aloud of a piece of OSIS, which need not be whole: tags may be left open.
+    """Return the text of a piece of OSIS that is read aloud; tags may be left open.
 
-    "" where a note does not end: better no verse than half of one.
+    "" if a note does not end: better no verse than half of one.
     """
     words: list[str] = []
-    depth = 0  # of notes and headings
+    depth = 0  # open notes and headings
     for part in _TAGS.split(markup):
         if not (part.startswith("<") and part.endswith(">")):
             if not depth:
@@ -185,13 +185,13 @@ def osis_words(markup: str) -> str:
 
 
 def _osis_place(named: str) -> VerseId | None:
-    # The first of several, without the work that may stand before it: "Bible.KJV:Gen.1.1".
+    # The first of several, without the prefix that names the work: "Bible.KJV:Gen.1.1".
     parts = named.split(maxsplit=1)[0].rpartition(":")[2].split(".") if named.strip() else []
     return _place(*parts[:3]) if len(parts) >= 3 else None
 
 
 def _usfm(text: str) -> Iterator[tuple[VerseId, str]]:
-    # Notes first: they may hold what looks like a heading.
+    # Notes first: they may contain text that looks like a heading.
     text = _HEADINGS.sub("", _without_notes(text))
     for part in re.split(r"(?=\\id\s)", text):
         head = re.match(r"\\id\s+(\w+)", part)
@@ -199,7 +199,7 @@ def _usfm(text: str) -> Iterator[tuple[VerseId, str]]:
             continue
         book = head.group(1)
         for chapter in re.split(r"(?=\\c\s+\d)", part)[1:]:
-            # The split has left a number behind each \c.
+            # The split has left a number after each \c.
             number = chapter[2:].split()[0]
             pieces = _VERSE.split(chapter)
             for verse, words in zip(pieces[1::2], pieces[2::2], strict=True):
@@ -208,12 +208,12 @@ def _usfm(text: str) -> Iterator[tuple[VerseId, str]]:
 
 
 def _no_attribute(found: re.Match[str]) -> str:
-    # Only a backslash ends it; without one it is the verse's own text.
+    # Only a backslash ends an attribute; without one it is text of the verse.
     return found[1] or found[0]
 
 
 def _without_notes(text: str) -> str:
-    """Return USFM without its notes; one that does not end stays."""
+    """Return USFM without its notes; an unclosed note stays."""
     ends = {kind: text.rfind(f"\\{kind}*") for kind in _NOTES}
     pieces, at = [], 0
     for note in _NOTE.finditer(text):
@@ -242,7 +242,7 @@ def _tabs(text: str, name: str) -> Iterator[tuple[VerseId, str]]:
 
 def _place(book: str | None, chapter: str | None, verse: str | None) -> VerseId | None:
     numbers = (chapter or "", verse or "")
-    # Of any length they would reach int(), which raises for thousands of digits.
+    # The length is limited because int() raises for thousands of digits.
     if not all(part.strip().isdecimal() and len(part) < 5 for part in numbers):
         return None
     number = _book(book or "")
@@ -251,7 +251,7 @@ def _place(book: str | None, chapter: str | None, verse: str | None) -> VerseId 
 
 @lru_cache(maxsize=1024)
 def _book(name: str) -> int:
-    """Return the number of a book by number, code or name; 0 for what is none of the 66."""
+    """Return the number of a book by number, code or name; 0 if it is none of the 66."""
     name = name.strip()
     if name.isdecimal() and len(name) < 3:
         return int(name) if 1 <= int(name) <= 66 else 0
@@ -267,9 +267,9 @@ def _book(name: str) -> int:
         for each in names.get(words[0], ()) if words else ():
             if each.words == words and each.ordinal == ordinal:
                 return each.number
-    return 66 if name == "Revelation of John" else 0  # as Zefania's files have it
+    return 66 if name == "Revelation of John" else 0  # the name in Zefania's files
 
 
 def _local(tag: str) -> str:
-    # Without the namespace, which each publisher writes otherwise.
+    # Without the namespace, which differs between publishers.
     return tag.rpartition("}")[2].casefold()

@@ -1,7 +1,7 @@
 """Bibles in files: those that ship, and those that a church has added.
 
-A file has a line a verse, `book<TAB>chapter<TAB>verse<TAB>text` with the number of the book, below
-a first line `# language<TAB>title<TAB>licence`. It may be compressed (`.tsv.xz`).
+The first line of a file is `# language<TAB>title<TAB>licence`. Each other line is one verse,
+`book<TAB>chapter<TAB>verse<TAB>text` with the book's number. It may be compressed (`.tsv.xz`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _ENDINGS = (".tsv.xz", ".tsv")
 _LINE = re.compile(r"(\d{1,3})\t(\d{1,3})\t(\d{1,3})(?:\t(.*))?")
 """Book, chapter, verse and text."""
 MOST_BYTES = 64 << 20
-"""A Bible has 5 MB; what is so much larger is something else."""
+"""A Bible has 5 MB; a larger file than this is something else."""
 
 VerseId = tuple[int, int, int]
 """Book, chapter, verse."""
@@ -34,7 +34,7 @@ class Edition:
     """A Bible."""
 
     name: str
-    """As settings name it: the file's name without its ending."""
+    """The name in the settings: the file name without its extension."""
     lang: str
     title: str
     licence: str
@@ -60,7 +60,7 @@ def cache_directory() -> Path:
 
 def _home(variable: str, below: str) -> Path:
     named = os.environ.get(variable, "")
-    # As the XDG Base Directory Specification has it: relative paths are to be ignored.
+    # The XDG Base Directory Specification says that relative paths are ignored.
     return Path(named) if Path(named).is_absolute() else Path.home() / below
 
 
@@ -94,7 +94,7 @@ def for_language(lang: str, name: str = "") -> Edition:
 def find(lang: str, name: str = "") -> tuple[str, Path]:
     """Return name and file of the edition to show in a language: the named one, else the first.
 
-    A church's own come before those that ship. Raises VersesError.
+    A church's own editions come before those that ship. Raises VersesError.
     """
     from_church = own_directory()
     # The church's own first: False sorts before True.
@@ -109,17 +109,17 @@ def find(lang: str, name: str = "") -> tuple[str, Path]:
             message = f"church.edition {name!r} is in {written_in!r}, captions are in {lang!r}."
             raise VersesError("verses-other-language", message, "Name another one, or none.")
     if name:
-        load(name)  # says which there are
+        load(name)  # raises an error that lists the known ones
     message = f"There is no Bible in {lang!r}."
     raise VersesError("verses-none", message, "`stark-translate verses add` takes one.")
 
 
 def lang_of(file: Path) -> str:
-    """Return the language of an edition's file, "" where that cannot be told."""
+    """Return the language of an edition's file, "" if it is unknown."""
     try:
         with _opened(file) as stream:
-            # With a limit: a file without line ends would come into memory whole.
-            # "replace": the limit may cut a letter of the title in two.
+            # Limited: a file without line ends would be read into memory completely.
+            # "replace": the limit may cut a character of the title in two.
             head = stream.readline(1000).decode("utf-8-sig", "replace")
     except (OSError, lzma.LZMAError, EOFError):
         return ""
@@ -137,9 +137,9 @@ def read(file: Path, name: str) -> Edition:
         reading(file, VersesError, "verses-unreadable", "Add the edition again.", wrong),
         _opened(file) as stream,
     ):
-        # What is compressed may unpack to gigabytes, whatever its size on disk.
+        # A compressed file may unpack to gigabytes, whatever its size on disk.
         data = stream.read(MOST_BYTES + 1)
-        # -sig: some editors on Windows put a mark before the first line.
+        # -sig: some editors on Windows put a byte order mark before the first line.
         text = data.decode("utf-8-sig")
     if len(data) > MOST_BYTES:
         raise VersesError("verses-too-large", f"{file} is too large for a Bible.")
@@ -168,10 +168,10 @@ def _verses(lines: Iterable[str], file: Path) -> dict[VerseId, str]:
 
 
 def write(edition: Edition, folder: Path) -> Path:
-    """Write an edition into a folder, whole or not at all; return its file. Raises VersesError."""
+    """Write an edition atomically into a folder; return its file. Raises VersesError."""
     head = f"# {edition.lang}\t{edition.title}\t{edition.licence}\n"
     lines = [
-        # A tab or line end in a verse would be read back as one of the format's own.
+        # A tab or line end in a verse would be read back as a separator.
         f"{book}\t{chapter}\t{verse}\t{' '.join(text.split())}\n"
         for (book, chapter, verse), text in sorted(edition.verses.items())
     ]
@@ -188,12 +188,12 @@ def outside_numbering(edition: Edition) -> int:
 
 
 def canon(book: int) -> list[VerseId]:
-    """Return a book's verses as the King James Version counts them, which we do everywhere."""
+    """Return a book's verses in the King James numbering, which we use everywhere."""
     counts = enumerate(VERSES[book - 1], 1)
     return [(book, chapter, verse) for chapter, last in counts for verse in range(1, last + 1)]
 
 
 def lacking(edition: Edition) -> list[VerseId]:
-    """Return the canon's verses that are lacking in the books that an edition has."""
+    """Return the verses of the canon that are missing from an edition's books."""
     books = sorted({book for book, _, _ in edition.verses})
     return [place for book in books for place in canon(book) if place not in edition.verses]

@@ -1,6 +1,6 @@
-"""Numbers in words and digits, as each language puts them together. Pure.
+"""Read numbers in words and digits, by the grammar of each language. Pure.
 
-`read` takes one number at a time, as long as grammar joins the words: "eight twenty-eight" is two.
+`read` reads one number, as long as grammar joins the words: "eight twenty-eight" is two numbers.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pipeline.core.language_words import NumberWords
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A number that stands in a text from one token up to another."""
+    """A number in a text; `end` is the token after it."""
 
     value: int
     end: int
@@ -23,7 +23,7 @@ class Number:
 
 
 _LONGEST = 4
-"""Words of a phrase: "quatre-vingt-dix-neuf"."""
+"""Most words of a phrase: "quatre-vingt-dix-neuf"."""
 
 WORDS: Mapping[str, NumberWords] = {
     lang: words.numbers for lang, words in language_words.WORDS.items() if words.numbers
@@ -32,7 +32,7 @@ WORDS: Mapping[str, NumberWords] = {
 
 
 def read(tokens: Tokens, at: int, lang: str) -> Number | None:
-    """Return the number that begins at a token, None if none does there."""
+    """Return the number that begins at a token, None if there is none."""
     words = WORDS[lang]
     total, limit, end, cursor = 0, 0, at, at
     while cursor < len(tokens):
@@ -42,7 +42,7 @@ def read(tokens: Tokens, at: int, lang: str) -> Number | None:
             break
         scale = _scale(tokens, cursor, part, words)
         if limit and scale > limit and cursor == end:
-            # "Dos mil trescientos millones": all of it is counted.
+            # "Dos mil trescientos millones": the scale multiplies the whole number.
             return Number((total + part.value) * scale, part.end + 1)
         # "Two thousand three thousand": the second begins another number.
         if limit and scale == limit:
@@ -64,7 +64,7 @@ def read(tokens: Tokens, at: int, lang: str) -> Number | None:
 
 
 def _goes_on(tokens: Tokens, at: int, words: NumberWords) -> bool:
-    """Whether hundreds follow thousands behind a comma: "four thousand, three hundred"."""
+    """Whether hundreds follow thousands after a comma: "four thousand, three hundred"."""
     if not words.hundred or at >= len(tokens) or tokens.gap(at - 1) != ", ":
         return False
     part = None if tokens.word(at).isdecimal() else _part(tokens, at, words, is_first=False)
@@ -72,7 +72,7 @@ def _goes_on(tokens: Tokens, at: int, words: NumberWords) -> bool:
 
 
 def _scale(tokens: Tokens, at: int, part: Number, words: NumberWords) -> int:
-    """Return the thousands or millions that a part counts, 0 if it counts none."""
+    """Return the scale after a part, such as thousand or million; 0 if there is none."""
     # A bare scale ("mil") is a part without a token of its own.
     is_near = part.end == at or tokens.is_joined(part.end - 1)
     return words.scales.get(tokens.word(part.end), 0) if is_near else 0
@@ -81,7 +81,7 @@ def _scale(tokens: Tokens, at: int, part: Number, words: NumberWords) -> int:
 def _part(  # noqa: PLR0911 - form by form
     tokens: Tokens, at: int, words: NumberWords, *, is_first: bool
 ) -> Number | None:
-    """Return a number below a thousand, or any in digits: what may stand before a scale."""
+    """Return a number below a thousand, or any in digits: it may come before a scale."""
     word = tokens.word(at)
     if word.isdecimal():
         # Nobody says longer ones, and int() raises for thousands of digits.
@@ -116,7 +116,7 @@ def _digits(tokens: Tokens, at: int, words: NumberWords) -> Number:
 
 
 def _with_rest(tokens: Tokens, value: int, end: int, words: NumberWords) -> Number:
-    """Return hundreds together with what is said below a hundred."""
+    """Return hundreds plus the number below a hundred that follows."""
     at = end
     if not tokens.is_joined(end - 1):
         return Number(value, end)
@@ -160,7 +160,7 @@ def _below_100(  # noqa: PLR0911 - form by form
 
 
 def _phrase(tokens: Tokens, at: int, words: NumberWords) -> Number | None:
-    """Return the longest of the phrases that stands at a token."""
+    """Return the longest phrase that begins at a token."""
     # The longest first: "quatre-vingt-dix" begins with "quatre".
     for end in range(min(len(tokens), at + _LONGEST), at, -1):
         said = tokens.words[at:end]
@@ -171,7 +171,7 @@ def _phrase(tokens: Tokens, at: int, words: NumberWords) -> Number | None:
 
 
 def _compound_ordinal(tokens: Tokens, at: int, words: NumberWords) -> Number:
-    """Return an ordinal; Spanish says each part of it: "vigésimo tercer"."""
+    """Return an ordinal; in Spanish each part of it is an ordinal: "vigésimo tercer"."""
     value = words.ordinals[tokens.word(at)]
     if words.tens_join and value in range(10, 100, 10) and tokens.is_joined(at):
         unit = words.ordinals.get(tokens.word(at + 1), 0)

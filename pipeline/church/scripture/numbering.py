@@ -1,9 +1,9 @@
-"""Bring a Bible into the numbering of the King James Version, which is ours.
+"""Convert a Bible to the numbering of the King James Version, which we use.
 
-What is changed in the Bibles that ship is in `verses/changes.txt`, a line a change: where a printed
-verse holds two, where two are one, which words are not read aloud, and the verses that were
-lacking. No number is in there: in a book with such places the verses, in the order they stand in,
-get the numbers of the canon, and if they are not as many as those, nothing is changed.
+The changes to the Bibles that ship are in `verses/changes.txt`, one per line: a printed verse that
+contains two, two verses that are one, words that are not read aloud, and missing verses. The file
+has no new numbers: the verses of a changed book get the numbers of the canon in their order. If
+the count differs from the canon's, nothing is changed.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ class Change:
 
     kind: str
     place: VerseId
-    """As it was printed."""
+    """The printed number."""
     words: str
     instead: str
-    """What a reworded verse has for its words."""
+    """The new words of a reworded verse."""
 
 
 def read_changes(text: str, edition: str) -> tuple[Change, ...]:
@@ -53,16 +53,16 @@ def read_changes(text: str, edition: str) -> tuple[Change, ...]:
 
 
 def changes_of(edition: str) -> tuple[Change, ...]:
-    """Return the changes of an edition that ship."""
+    """Return the shipped changes of an edition."""
     return read_changes(bundled("verses", "changes.txt").read_text(encoding="utf-8"), edition)
 
 
 def renumber(verses: Mapping[VerseId, str], changes: Sequence[Change]) -> dict[VerseId, str]:
-    """Return the verses with the changes made. Raises UsageError where one does not fit."""
+    """Return the verses with the changes made. Raises UsageError if one does not fit."""
     by_place: dict[VerseId, list[Change]] = {}
     for change in changes:
         by_place.setdefault(change.place, []).append(change)
-    # Only a cut or a join moves what is behind it; in other books the printed numbers hold.
+    # Only a cut or a join moves the verses after it; other books keep the printed numbers.
     moved = {change.place[0] for change in changes if change.kind in ("cut", "join")}
     text = {change.place: change.words for change in changes if change.kind == "add"}
     double = sorted(text.keys() & verses.keys())
@@ -82,7 +82,7 @@ def renumber(verses: Mapping[VerseId, str], changes: Sequence[Change]) -> dict[V
             here = by_place.get(place, ())
             pieces = _pieces(text[place], here)
             if any(change.kind == "join" for change in here):
-                # Only the first piece: what a cut has parted from it is a verse of its own.
+                # Only the first piece: a part that a cut separated is a verse of its own.
                 printed[-1] = f"{printed[-1]} {pieces.pop(0)}"
             printed.extend(pieces)
         whole |= dict(zip(_canon(book, len(printed)), printed, strict=True))
@@ -96,7 +96,7 @@ def _pieces(text: str, changes: Iterable[Change]) -> list[str]:
         if change.kind not in ("cut", "reword"):
             continue
         before, words, after = pieces[-1].partition(change.words)
-        # Of two places it would be unclear which is meant.
+        # With two places it would be unclear which one is meant.
         if not words or words in after:
             message = f"{change.place} does not have {change.words!r} once."
             raise UsageError("change-unfitting", message, "Start from the text as taken over.")
@@ -116,13 +116,12 @@ def _canon(book: int, count: int) -> list[VerseId]:
 
 
 def renumbered(verses: Mapping[VerseId, str]) -> tuple[dict[VerseId, str], list[int]]:
-    """Return a Bible's verses under the numbers of the canon, and the books that changed.
+    """Return a Bible's verses with the numbers of the canon, and the books that changed.
 
-    A book gets the changes of an edition that ships if they fit its words, as the printed
-    Reina-Valera's do. Where only the chapters end elsewhere (Joel, Malachi) a book's verses get
-    the numbers of the canon in their order; headings that count as verses of Psalms are left out.
-    A book that lacks a verse, or has one more, stays as it is: nobody knows from where on it counts
-    otherwise.
+    A book gets the changes of a shipped edition if they fit its words, as those of the printed
+    Reina-Valera do. If only the chapter ends differ (Joel, Malachi), its verses get the numbers of
+    the canon in their order; Psalm headings that count as verses are left out. A book that lacks a
+    verse or has one more stays as it is: nobody knows where its numbering begins to differ.
     """
     found, changed = dict(verses), []
     printed = changes_of("rv1909")
@@ -137,17 +136,17 @@ def renumbered(verses: Mapping[VerseId, str]) -> tuple[dict[VerseId, str], list[
 
 
 def _by_table(book: Mapping[VerseId, str], table: Sequence[Change]) -> dict[VerseId, str]:
-    """Return a book with its changes of a table made; nothing where there are none, or not its."""
+    """Return a book with its changes from a table made; {} if it has none, or they do not fit."""
     changes = [change for change in table if change.place[0] == next(iter(book))[0]]
     if any(change.kind in ("cut", "join") for change in changes):
-        # Words that the table names and the book does not have are those of another translation.
+        # If the book lacks words that the table names, it is of another translation.
         with suppress(UsageError):
             return renumber(book, changes)
     return {}
 
 
 def _by_order(book: Mapping[VerseId, str]) -> dict[VerseId, str]:
-    """Return a book of as many verses as the canon's under its numbers; nothing if it has them."""
+    """Return a book with the canon's numbers; {} if the counts differ or it has them already."""
     here, counts = sorted(book), Counter(chapter for _, chapter, _ in book)
     number = here[0][0]
     contiguous = [(number, c, v) for c in sorted(counts) for v in range(1, counts[c] + 1)]

@@ -1,9 +1,9 @@
 """Decide when a printed verse is shown: for a reference with its words, or a sure quotation. Pure.
 
-The words of the last half minute are compared with the Bible after each final. A verse goes on air
-by itself only if its reference was said and enough of its words were, if a quotation alone passes
-strict thresholds in two utterances, or if the verse before it is on air and the reading goes on.
-Anything less is a suggestion, which the operator takes or dismisses.
+After each final, the words of the last 30 seconds are compared with the Bible. A verse is shown
+automatically in three cases: its reference and enough of its words were said; a quotation alone
+passes the strict thresholds in two utterances; or the verse before it is on air and the reading
+continues. Anything less is a suggestion, which the operator accepts or dismisses.
 """
 
 from __future__ import annotations
@@ -19,27 +19,27 @@ from pipeline.church.scripture.verse_index import VerseIndex, words_of
 
 WINDOW_S = 30.0
 _REFERENCE_S = 90.0
-"""So long a reference that was said may be followed by its words."""
+"""How long after a reference its words may follow."""
 _READING_S = 45.0
-"""So long after a verse the reading may go on with the next one."""
+"""How long after a verse the reading may continue with the next one."""
 _AGAIN_S = 180.0
-"""A verse that was shown is not shown again so soon."""
+"""How long a shown verse is not shown again."""
 _REFUSED_S = 600.0
-"""A suggestion that was dismissed stays away so long."""
+"""How long a dismissed suggestion does not come back."""
 _MOST_WORDS = 40
-"""Of the window: the newest words, of which the new utterance's must be some."""
+"""Most words in the window before the new utterance; a match must include some of the new words."""
 
 
 @dataclass(frozen=True, slots=True)
 class Thresholds:
-    """What a quotation must have at least."""
+    """The minimum values of a quotation."""
 
     coverage: float
     run: int
     matched: int
 
     def let_pass(self, quotation: Quotation) -> bool:
-        """Whether a quotation has it all."""
+        """Whether a quotation reaches every threshold."""
         return (
             quotation.coverage >= self.coverage
             and quotation.run >= self.run
@@ -51,12 +51,12 @@ STRICT = Thresholds(coverage=0.7, run=5, matched=8)
 SUGGESTED = Thresholds(coverage=0.6, run=4, matched=8)
 _WITH_REFERENCE = Thresholds(coverage=0.5, run=3, matched=4)
 _SHARE = 0.4
-"""Of a verse whose reference was said, or that is the next one, so much must be said."""
+"""The share of a verse that must be said if its reference was said, or if it is the next one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """What a final has brought to light."""
+    """The verses found in a final."""
 
     on_air: Reference | None = None
     """A verse, or several in a row, to be shown with this final."""
@@ -64,9 +64,9 @@ class Heard:
 
 
 _Found = tuple[Reference | None, int]
-"""Verses, and the word of the window behind the last of them."""
+"""Verses, and the position in the window after the last of them."""
 _RIVAL = 0.8
-"""A verse with so much of the best one's weight makes it uncertain: there are parallel passages."""
+"""Another verse with this share of the best one's weight makes it uncertain (parallel passages)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,33 +95,33 @@ class Passages:
         self._passed: dict[Reference, float] = {}
         """Verses that passed the strict thresholds, and when."""
         self._quiet: dict[Reference, float] = {}
-        """Verses that are not to come up again, and until when."""
+        """Verses that must not come up again, and until when."""
         self._expected: tuple[Reference, ...] = ()
         # One step is enough: only the last final can be taken back.
         self._before: _Before = ((), (), None, {})
-        """What was known before the last `push`."""
+        """The state before the last `push`."""
         self._aired: list[Reference] = []
-        """What the last `push` has put on air."""
+        """The verses that the last `push` put on air."""
 
     def push(self, text: str, end_s: float, *, may_air: bool = True) -> Heard:
-        """Take the words of a final; `end_s` is when its last one was spoken.
+        """Process the words of a final; `end_s` is when its last word was spoken.
 
-        Without `may_air` what would go on air is suggested.
+        Without `may_air`, a verse that would go on air is only suggested.
         """
         words = words_of(text)
         self._forget(end_s)
-        # A final may be taken back, when its speaker goes on: then this `push` was none.
+        # A final may be taken back when its speaker continues: then this `push` does not count.
         self._before = (tuple(self._said), tuple(self._meant), self._reading, dict(self._passed))
         self._aired = []
         # Before the return below: "John 3:16." may be a final of its own, without its words.
         self._meant += [(m.reference, end_s) for m in references.find(text, self._lang)]
         before = [word for said in self._said for word in said.words][-_MOST_WORDS:]
         self._said.append(_Said(tuple(words), end_s))
-        # Pairs of words are looked up, and one word is none.
+        # The index is searched by word pairs, and one word is no pair.
         if len(words) < 2:
             return Heard()
         window = [*before, *words]
-        # In the order of how much is known: a reading that goes on needs least, a quotation most.
+        # The best-known case first: a continued reading needs the least evidence, a quotation most.
         aired, end = self._read_on(window, len(before), end_s)
         if aired is None:
             aired, end = self._with_reference(window, len(before), end_s)
@@ -136,14 +136,14 @@ class Passages:
         self.show(aired, end_s)
         # Kept for `take_back`: only what this final has shown may be shown again at once.
         self._aired = _each(aired)
-        # What a verse was made of is not to be found in its parallel in another book as well.
+        # The words of a shown verse must not also match its parallel in another book.
         self._said.clear()
         self._said.append(_Said(tuple(window[end:]), end_s))
         return Heard(on_air=aired)
 
     def take_back(self) -> None:
-        """Forget the last `push`: its speaker has gone on, and the whole comes again."""
-        # `_quiet` is not put back: since then the operator may have dismissed a verse.
+        """Undo the last `push`: its speaker continued, and the complete utterance comes again."""
+        # `_quiet` is not restored: the operator may have dismissed a verse since then.
         said, meant, self._reading, self._passed = self._before
         self._said, self._meant = deque(said), list(meant)
         for verse in self._aired:
@@ -151,11 +151,11 @@ class Passages:
         self._aired = []
 
     def expect(self, references: Sequence[Reference]) -> None:
-        """Know of verses that are likely: enough of their words is a suggestion."""
+        """Set the verses that are likely: enough of their words make a suggestion."""
         self._expected = tuple(references)
 
     def show(self, reference: Reference, at_s: float) -> None:
-        """Note that a verse is on air; the reading may go on from there."""
+        """Note that a verse is on air; the reading may continue from there."""
         last = Reference(reference.book, reference.chapter, reference.last or reference.verse)
         self._reading = (last, at_s)
         self._quiet |= dict.fromkeys(_each(reference), at_s + _AGAIN_S)
@@ -163,16 +163,16 @@ class Passages:
     def dismiss(self, reference: Reference, at_s: float) -> None:
         """Leave a verse alone for a while: the operator does not want it."""
         self._quiet |= dict.fromkeys(_each(reference), at_s + _REFUSED_S)
-        # Else the verse behind it would be next in a reading that nobody does.
+        # Otherwise the next verse would continue a reading that does not happen.
         self._reading = None
 
     def forget(self) -> None:
-        """Forget everything that was said: the record was left."""
+        """Forget everything that was said: it is off the record."""
         self._said.clear()
         self._meant.clear()
         self._passed.clear()
         self._reading = None
-        # Else taking the last final back would bring the words back.
+        # Otherwise taking back the last final would restore the words.
         self._before = ((), (), None, {})
 
     def _forget(self, now_s: float) -> None:
@@ -188,11 +188,11 @@ class Passages:
         return self._quiet.get(reference, now_s) <= now_s
 
     def _read_on(self, window: Sequence[str], new: int, now_s: float) -> _Found:
-        """Return the verses behind the one on air, as far as they were said.
+        """Return the verses after the one on air, as far as they were said.
 
-        The words from `new` on are those of the last utterance; so it is below.
+        The words from `new` on are those of the last utterance, also in the methods below.
         """
-        # Without a reading any verse will do, as the loop below does not begin.
+        # Without a reading the verse does not matter: the loop below does not run.
         verse = self._reading[0] if self._reading else Reference(1, 1)
         said: list[Quotation] = []
         while self._reading and (verse := _next(verse)).verse:
@@ -203,7 +203,7 @@ class Passages:
         return _in_row(said)
 
     def _with_reference(self, window: Sequence[str], new: int, now_s: float) -> _Found:
-        """Return the verses of a reference that was said, as far as their words were said, too."""
+        """Return the verses of a spoken reference whose words were said too."""
         # The newest reference first: a preacher who corrects himself means the second.
         return self._meant_by([meant for meant, _ in reversed(self._meant)], window, new, now_s)
 
@@ -219,7 +219,7 @@ class Passages:
         return None, 0
 
     def _verses(self, meant: Reference, window: Sequence[str]) -> list[Reference]:
-        """Return the verses that a reference may mean; of a chapter those that may be quoted."""
+        """Return the verses that a reference may mean; for a chapter, those that may be quoted."""
         if meant.verse:
             return _each(meant)
         found = search(self._index, window)
@@ -234,7 +234,7 @@ class Passages:
     def _said_of(
         self, verse: Reference, window: Sequence[str], new: int, now_s: float
     ) -> Quotation | None:
-        """Return a verse if enough of it stands in the window, some of it in the new words."""
+        """Return a verse if enough of it is in the window, and some of it in the new words."""
         found = compare(self._index, window, verse) if self._is_open(verse, now_s) else None
         # A match that ends before the new words was judged when they were new.
         if found is None or found.end <= new or found.share < _SHARE:
@@ -244,13 +244,13 @@ class Passages:
     def _quoted(
         self, window: Sequence[str], new: int, now_s: float
     ) -> tuple[Reference | None, int, Reference | None]:
-        """Return the verse that is quoted for sure, where it ends, and one that may be."""
+        """Return the verse that is surely quoted, where it ends, and a verse that may be quoted."""
         found = search(self._index, window)
         if not found or found[0].end <= new:
             return None, 0, None
         best = found[0]
         is_alone = all(_weight(other) < _RIVAL * _weight(best) for other in found[1:])
-        # The second best is not taken instead: the words are those of the best.
+        # The second best is not used instead: the words belong to the best.
         if not self._is_open(best.reference, now_s):
             return None, 0, None
         if is_alone and self._passes_again(best, now_s):
@@ -258,11 +258,11 @@ class Passages:
         return None, 0, best.reference if SUGGESTED.let_pass(best) else None
 
     def _passes_again(self, quotation: Quotation, now_s: float) -> bool:
-        """Whether a quotation is strictly sure, and this one or the verse before was so already."""
+        """Whether a quotation passes STRICT, and it or the verse before has passed earlier."""
         if not STRICT.let_pass(quotation):
             return False
         verse = quotation.reference
-        # A reader goes on: the verse before it, sure an utterance ago, is the first time.
+        # A reader continues: the verse before it, which passed an utterance ago, is the first time.
         known = [verse, replace(verse, verse=verse.verse - 1)]
         # Strictly before now: a final does not confirm itself.
         is_second = any(self._passed.get(each, now_s) < now_s for each in known)
@@ -280,7 +280,7 @@ def _each(reference: Reference) -> list[Reference]:
 
 
 def _next(verse: Reference) -> Reference:
-    """Return the verse behind one, with verse 0 where the book ends."""
+    """Return the next verse; verse 0 at the end of the book."""
     if verse.verse < verses(verse.book, verse.chapter):
         return replace(verse, verse=verse.verse + 1, last=0)
     more = verses(verse.book, verse.chapter + 1)
@@ -302,34 +302,34 @@ def _in_row(said: Sequence[Quotation]) -> _Found:
 
 _CANDIDATES = 6
 _GAP = 0.5
-"""What a word between two blocks costs, where a common word is 1."""
+"""Cost of a word between two matching blocks; a matching word scores 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class Quotation:
-    """A verse as far as it was said."""
+    """How much of a verse was said."""
 
     reference: Reference
     matched: int
     """Words of the verse that were said."""
     coverage: float
-    """The share of them in all words that were said from the first to the last of them."""
+    """The share of matched words in all words said from the first to the last of them."""
     share: float
-    """Of the verse's words, the share that was said."""
+    """The share of the verse's words that was said."""
     run: int
-    """Words of the verse said in a row, at most."""
+    """The most words of the verse said in a row."""
     end: int
-    """Behind the last of them, counted in words of what was said."""
+    """The position after the last matched word, in the words that were said."""
 
 
 def search(index: VerseIndex, words: Sequence[str]) -> list[Quotation]:
-    """Return what the words may quote, the best first, each verse once."""
+    """Return the verses that the words may quote, best first, each once."""
     said = index.ids(words)
     return _best(_align(index, said, number) for number in index.candidates(said, _CANDIDATES))
 
 
 def compare(index: VerseIndex, words: Sequence[str], reference: Reference) -> Quotation | None:
-    """Return how much of one verse the words hold, None if nothing."""
+    """Return how much of one verse the words contain, None if nothing."""
     said = index.ids(words)
     found = _best(_align(index, said, number) for number in index.texts_of(reference))
     return found[0] if found else None
@@ -353,7 +353,7 @@ def _rank(quotation: Quotation) -> tuple[float, float]:
 
 def _align(index: VerseIndex, said: Sequence[int], number: int) -> Quotation | None:
     verse = index.text(number)
-    # autojunk would leave out frequent words, of which verses are made; the last block is a mark of
+    # autojunk would ignore frequent words, and verses consist of them. The last block is a dummy of
     # length 0.
     blocks = SequenceMatcher(None, said, verse, autojunk=False).get_matching_blocks()[:-1]
     if not blocks or not verse:
@@ -366,7 +366,7 @@ def _align(index: VerseIndex, said: Sequence[int], number: int) -> Quotation | N
             before = blocks[at - 1]
             # A misheard word is skipped in the speech and in the verse, and costs once.
             gap = max(block.a - before.a - before.size, block.b - before.b - before.size)
-        # As in Kadane's algorithm: a stretch that brings less than the gap costs begins anew.
+        # As in Kadane's algorithm: if a stretch scores less than the gap costs, a new one begins.
         if score - _GAP * gap <= 0:
             first, score = at, 0.0
         else:
@@ -380,7 +380,7 @@ def _align(index: VerseIndex, said: Sequence[int], number: int) -> Quotation | N
     return Quotation(
         reference=index.reference(number),
         matched=matched,
-        # From the first word that fits: what was said before the quotation does not count.
+        # Counted from the first matching word: words before the quotation do not count.
         coverage=matched / (end - used[0].a),
         share=matched / len(verse),
         run=max(block.size for block in used),

@@ -1,4 +1,4 @@
-"""Which chapter and verse the numbers of a reference say. Pure."""
+"""Find the chapter and verse that the numbers of a reference mean. Pure."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from pipeline.church.scripture.number_words import Number
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Chapter and verse, up to a token."""
+    """Chapter and verse, and the token after them."""
 
     chapter: int
     verse: int
     end: int
     is_explicit: bool
-    """Whether "chapter", "verse" or a colon says what the numbers are."""
+    """Whether "chapter", "verse" or a colon shows what the numbers are."""
 
 
 def combined(run: list[Number]) -> list[int]:
-    """Return what numbers in a row may stand for as one: [1, 19] for 119, [1, -5] for 105."""
+    """Return what numbers in a row may mean as one number: [1, 19] is 119, [1, -5] is 105."""
     values = [number.value for number in run]
     if len(values) == 1 and values[0] > 0:
         return values
@@ -30,11 +30,11 @@ def combined(run: list[Number]) -> list[int]:
 
 
 def resolved(book: int, run: list[Number]) -> Place | None:
-    """Return the chapter and verse that a run of numbers says, as long as possible.
+    """Return the chapter and verse that a run of numbers means.
 
-    Where several readings are valid, the one that takes more of the numbers; then the plain one.
+    Of several valid readings, the one that uses more of the numbers wins; then the plain one.
     """
-    # Psalms has 150 chapters: what is greater can only be chapter and verse run together.
+    # Psalms has 150 chapters: a greater number can only be chapter and verse together.
     if len(run) == 1 or abs(run[0].value) > 150:
         return alone(book, run[0])
     best: Place | None = None
@@ -43,10 +43,10 @@ def resolved(book: int, run: list[Number]) -> Place | None:
             count = verses(book, chapter)
             for more in (1, 2):
                 for verse in combined(run[used : used + more]):
-                    # A slice beyond the end is a shorter one: the same numbers were tried already.
+                    # A slice past the end is shorter: the same numbers were tried already.
                     if 1 <= verse <= count and len(run) >= used + more:
                         end = run[used + more - 1].end
-                        # Strictly longer: of two that end together the plain one stays.
+                        # Strictly longer: if two end at the same token, the plain one stays.
                         if best is None or end > best.end:
                             best = Place(chapter, verse, end, is_explicit=False)
     if best is None:
@@ -58,15 +58,15 @@ def resolved(book: int, run: list[Number]) -> Place | None:
 
 
 def alone(book: int, number: Number) -> Place | None:
-    """Return what a single number says: a chapter, the verse of a short book, or "316"."""
+    """Return what a single number means: a chapter, the verse of a short book, or "316"."""
     value = number.value
     if chapters(book) == 1 and 1 <= value <= verses(book, 1):
         return Place(1, value, number.end, is_explicit=False)
     if verses(book, value):
         return Place(value, 0, number.end, is_explicit=False)
     digits = str(value) if value >= 100 else ""
-    # "316" is 3:16, "238" is 2:38 as it is said ("two thirty-eight"). Of other ways to part the
-    # digits only one may be valid, or nobody could tell.
+    # "316" is 3:16, "238" is 2:38 as people say it ("two thirty-eight"). Other ways to split the
+    # digits count only if exactly one is valid.
     splits = [(int(digits[:k]), digits[k:]) for k in range(1, len(digits))]
     fits = [(c, int(v)) for c, v in splits if v[0] != "0" and 1 <= int(v) <= verses(book, c)]
     fits = [fit for fit in fits if fit[1] >= 10 and len(digits) == 3 + (fit[0] >= 10)] or fits

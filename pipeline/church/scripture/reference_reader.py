@@ -28,7 +28,7 @@ REFERENCE_WORDS: Mapping[str, ReferenceWords] = {
 }
 """By language."""
 
-_LIGHT = re.compile(r"\s+|\s*,\s*")  # between a book, its chapter and its verse as they are said
+_LIGHT = re.compile(r"\s+|\s*,\s*")  # what separates book, chapter and verse in speech
 _VERSE_GAP = re.compile(r"\s*:\s*|\.|\s+|\s*,\s*|[-‐‑]")
 _SIGN = re.compile(r"\s*:\s*|\.")
 _DASH = re.compile(r"\s*[-–—‐‑]\s*")
@@ -37,9 +37,9 @@ _BARE = word_set("i ii iii 1 2 3 one two uno dos un une deux")
 _STOP = re.compile(r"\s*[.,;:!?…)\]\"”’»—–]")
 _SENTENCE_END = re.compile(r"[.!?…]")
 _NEAR = 6
-"""Words before a name in which it is told that something is read."""
+"""Words before a name that are searched for a cue that something is read."""
 _FEW = 3
-"""Chapters that "Genesis 1-3" may be: beyond that it is chapter and verse, "John 3-16"."""
+"""A range of chapters ("Genesis 1-3") adds at most so many; "John 3-16" is chapter and verse."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class _Found:
 
 
 class Reader:
-    """Reads one text. Places are tokens; a method returns None where its form does not stand."""
+    """Reads one text. Positions are token numbers; a method returns None without its form."""
 
     def __init__(self, tokens: Tokens, lang: str, *, strict: bool) -> None:
         self._tokens = tokens
@@ -59,13 +59,13 @@ class Reader:
         self._words = REFERENCE_WORDS[lang]
         self._strict = strict
         self._last_end = -1
-        """Behind the last reference that was found."""
+        """The token after the last reference found."""
 
     def mentions(self) -> Iterator[Mention]:
-        """Yield what stands in the text, left to right."""
+        """Yield the references in the text, left to right."""
         at = 0
         while at < len(self._tokens):
-            # The longest form first: "verse 3 of chapter 2 of John" holds the two others.
+            # The longest form first: "verse 3 of chapter 2 of John" contains the two others.
             found = self._verse_first(at) or self._chapter_first(at) or self._book_first(at)
             if found is None:
                 at += 1
@@ -75,7 +75,7 @@ class Reader:
             at = self._last_end = found.end
 
     def books(self) -> Iterator[tuple[BookName, int, int]]:
-        """Yield the names of books, with numbers or without: name, first token, token behind."""
+        """Yield book names, with or without numbers: name, first token, token after it."""
         at = 0
         while at < len(self._tokens):
             book = self._book(at)
@@ -105,7 +105,7 @@ class Reader:
                 return None
             end = number.end
             psalm = self._book(end) if self._is_light(end - 1) else None
-            # Psalms alone: of other books "chapter" has to be said.
+            # Only for Psalms: other books need the word "chapter".
             if psalm and psalm[0].number == PSALMS:
                 return self._with_verse(PSALMS, number.value, at, psalm[1])
             if self._word(end) not in words.chapter:
@@ -114,7 +114,7 @@ class Reader:
         if number is None:
             return None
         verse = self._verse(end)
-        # "Chapter 3, verses 16 and 17 of John": the verses may stand before the book.
+        # "Chapter 3, verses 16 and 17 of John": the verses may come before the book.
         last, end = self._last(verse.value, verse.end) if verse else (0, end)
         book = self._book_of(end)
         if book is None:
@@ -130,18 +130,18 @@ class Reader:
         if found is None:
             return None
         verse, last, end = found
-        # "Verse 16, chapter 3 of John": here a comma does for "of".
+        # "Verse 16, chapter 3 of John": here a comma replaces "of".
         if self._word(end) not in words.of | words.chapter or not self._is_light(end - 1):
             return None
         whole = self._chapter_first(self._past(end, words.of | words.articles))
         whole = whole or self._chapter_of(end)
-        # With a verse of its own the chapter is another reference, and the first verse is not its.
+        # A chapter with its own verse is another reference: the first verse does not belong to it.
         if whole is None or whole.reference.verse:
             return None
         return self._valid(replace(whole.reference, verse=verse, last=last), at, whole.end)
 
     def _verses(self, at: int) -> tuple[int, int, int] | None:
-        """Read "verses 4 to 8", "the third and fourth verses": first, last or 0, token behind."""
+        """Read "verses 4 to 8", "the third and fourth verses": first, last or 0, token after it."""
         words = self._words
         if self._word(at) in words.verse:
             number = self._number(at + 1)
@@ -153,13 +153,13 @@ class Reader:
         if number is None or not number.ordinal:
             return None
         last, end = self._last(number.value, number.end, is_plural=True)
-        # "The second, third and fifth verses": with one number a plural lacks what stands before.
+        # "The second, third and fifth verses": a plural with one number lacks the numbers before.
         if self._word(end) not in words.verse or (self._is_plural(end) and not last):
             return None
         return number.value, last, end + 1
 
     def _chapter_of(self, at: int) -> _Found | None:
-        """Read "of John chapter three", "of Psalm 23", and "of Jude", which is one chapter."""
+        """Read "of John chapter three", "of Psalm 23", and "of Jude", which has one chapter."""
         book = self._book_of(at)
         if book is None:
             return None
@@ -190,9 +190,9 @@ class Reader:
         return _Found(reference, first, end, book_first=False)
 
     def _book(self, at: int) -> tuple[BookName, int] | None:
-        """Return the book whose name begins at a token, and the token behind it."""
+        """Return the book whose name begins at a token, and the token after it."""
         ordinal, end = self._ordinal(at)
-        # "First John" before "John": the ordinal may as well belong to the words before.
+        # "First John" is tried before "John": the ordinal may also belong to the words before.
         for start, number in ((end, ordinal), (at, 0)) if ordinal else ((at, 0),):
             for name in NAMES[self._lang].get(self._word(start), ()):
                 after = start + len(name.words)
@@ -218,8 +218,8 @@ class Reader:
         return None
 
     def _misspelled(self, at: int, ordinal: int) -> tuple[BookName, int] | None:
-        """Read "Phillipians": a capital word before a number that looks like one book's name."""
-        # Names are misheard in speech only; a translation is not strict, and translators can spell.
+        """Read "Phillipians": a capitalized word before a number, similar to one book's name."""
+        # Only speech has misheard names. Translations are not strict: translators spell correctly.
         if not self._strict or at >= len(self._tokens) or not self._tokens.is_capital(at):
             return None
         if self._word(at + 1) not in self._words.chapter and self._number(at + 1) is None:
@@ -234,33 +234,33 @@ class Reader:
         if word.isdecimal() and at < len(self._tokens) and self._tokens.gap(at) == "":
             word, end = word + self._word(at + 1), at + 2
         number = ORDINALS[self._lang].get(word, 0)
-        # "First, Corinthians 13": a recognizer's comma, unless the name may stand without a number.
+        # "First, Corinthians 13": the recognizer's comma, unless the name can have no number.
         is_parted = self._is_light(end - 1) and not any(
             name.ordinal == 0 for name in NAMES[self._lang].get(self._word(end), ())
         )
         if not number or not (self._is_spaced(end - 1) or is_parted):
             return 0, at
-        # Only "the first letter to ..." takes words between; "1 the Corinthians" nobody says.
+        # Only "the first letter to ..." has words in between; nobody says "1 the Corinthians".
         if len(word) > 3 or word not in _BARE:
             end = self._past(end, self._words.fillers)
         return number, end
 
     def _book_of(self, at: int) -> tuple[BookName, int] | None:
-        """Return the book behind "of", "of the book of"."""
+        """Return the book after "of", "of the book of"."""
         if self._word(at) not in self._words.of or not self._is_light(at - 1):
             return None
         book = self._book(self._past(at, self._words.of | self._words.articles))
         return book or self._book(self._past(at, self._words.fillers | self._words.cues))
 
     def _place(self, name: BookName, at: int) -> Place | None:  # noqa: PLR0911 - form by form
-        """Return the chapter and verse that begin at a token: behind a book's name."""
+        """Return the chapter and verse that begin at a token, after a book's name."""
         word, words, book = self._word(at), self._words, name.number
-        # "Romans. Chapter 8" and "1 Thess. 4:13": a stop that ends no sentence.
+        # "Romans. Chapter 8" and "1 Thess. 4:13": a full stop that does not end a sentence.
         may_stop = name.is_short or (word in words.chapter and not name.is_common)
         gap = self._tokens.gap(at - 1).lstrip("." if may_stop else "") if word else ""
         if not _LIGHT.fullmatch(gap):
             return None
-        # "Jude verse 3": a book of one chapter is quoted without it.
+        # "Jude verse 3": a book with one chapter is cited without the chapter.
         if word in words.verse and chapters(book) == 1:
             verse = self._number(at + 1)
             return self._checked(book, 1, verse.value, verse.end) if verse else None
@@ -283,7 +283,7 @@ class Reader:
         place = resolved(book, run)
         if place is None:
             return None
-        # A colon says as much as the words "chapter" and "verse".
+        # A colon is as explicit as the words "chapter" and "verse".
         first = self._tokens.gap(run[0].end - 1) if place.end != run[0].end else ""
         return replace(place, is_explicit=is_explicit or bool(_SIGN.fullmatch(first)))
 
@@ -304,7 +304,7 @@ class Reader:
                 break
             if run and self._word(at).isdecimal() != self._word(at - 1).isdecimal() and not skip:
                 break  # "Daniel 5 una mano", "John three 5 of us"
-            # "oh five" is five behind a hundred: a hundred and five, which `combined` makes.
+            # "oh five" is a five after a hundred: `combined` makes 105 of it.
             value = -number.value if is_zero else number.value
             run.append(Number(value, number.end))
             at = number.end
@@ -317,13 +317,13 @@ class Reader:
         return run
 
     def _is_verse(self, book: int, run: list[Number], at: int) -> bool:
-        """Whether digits behind a hyphen are a verse: "John 3-16", not "Genesis 1-3"."""
+        """Whether digits after a hyphen are a verse: "John 3-16", not "Genesis 1-3"."""
         chapter, number = run[0].value, self._number(at)
         if len(run) > 1 or number is None or chapters(book) == 1:
             return False
         if not 1 <= number.value <= verses(book, chapter):
             return False
-        # What is not one of the next chapters can only be the verse.
+        # A number that is not one of the next chapters can only be the verse.
         if not chapter < number.value <= min(chapters(book), chapter + _FEW):
             return True
         before = {self._word(near) for near in range(max(0, at - _NEAR), at)}
@@ -332,7 +332,7 @@ class Reader:
         )
 
     def _verse(self, at: int) -> Number | None:
-        """Return the verse that is called one: "verse 16", ", and the twenty-eighth verse"."""
+        """Return a verse that has the word: "verse 16", ", and the twenty-eighth verse"."""
         if at >= len(self._tokens) or not self._is_light(at - 1):
             return None
         words = self._words
@@ -354,7 +354,7 @@ class Reader:
         """Return the reference with the last of several verses, and where it ends."""
         if not reference.verse:
             return reference, end
-        # A last verse that the chapter has not is no part of the reference; the first verse is.
+        # A last verse that the chapter lacks is not part of the reference; the first verse is.
         most = verses(reference.book, reference.chapter)
         last, after = self._last(reference.verse, end)
         if not reference.verse < last <= most:
@@ -362,9 +362,9 @@ class Reader:
         return replace(reference, last=last), after
 
     def _last(self, verse: int, end: int, *, is_plural: bool = False) -> tuple[int, int]:
-        """Return the last verse and where it ends, 0 and `end` where none is said.
+        """Return the last verse and where it ends; 0 and `end` if there is none.
 
-        `is_plural`: more than one verse is told of, also where "verses" does not stand before.
+        `is_plural`: several verses are meant, even without the word "verses" before them.
         """
         is_plural = is_plural or any(self._is_plural(at) for at in range(max(0, end - 3), end))
         if end >= len(self._tokens):
@@ -381,7 +381,7 @@ class Reader:
         number = self._number(at)
         if number is None or number.value <= verse:
             return 0, end
-        # "Verses 3 and 4", "3:5 and 6 say" are a stretch; "verse 3 and 10 people" are not.
+        # "Verses 3 and 4", "3:5 and 6 say" are a range; "verse 3 and 10 people" is not.
         if self._word(end) == words.both:
             is_next = number.value == verse + 1
             if not is_next or not (is_plural or self._is_over(number.end)):
@@ -389,7 +389,7 @@ class Reader:
         return number.value, number.end
 
     def _is_over(self, at: int) -> bool:
-        """Whether what is said from a token on goes on behind a reference, and counts nothing."""
+        """Whether the text from a token on just follows a reference, and does not count things."""
         rest = self._tokens.gap(at - 1)
         is_end = at == len(self._tokens) or _STOP.match(rest) is not None
         return is_end or self._word(at) in self._words.follow
@@ -408,7 +408,7 @@ class Reader:
         if behind in words.counted or is_time or rest.startswith(("%", ":")):
             return False
         before = self._word(at - 1) if at and self._is_light(at - 1) else ""
-        # Mark, Job, Ruth: names of people and plain words as well.
+        # Mark, Job, Ruth are also names of people or ordinary words.
         if name.is_common and (not name.ordinal or name.is_short):
             is_apart = not (self._is_spaced(at + len(name.words) - 1) or name.is_short)
             if is_apart or not tokens.is_capital(at):
@@ -416,7 +416,7 @@ class Reader:
             is_cued = self._is_cued(name, at, behind)
             if place.verse:
                 is_free = before not in words.people or is_cued
-                # A third number or a word of time: "Mark 10 30 tomorrow" is no verse.
+                # A third number or a word for a time means no verse: "Mark 10 30 tomorrow".
                 return is_free and not (behind.isdecimal() or behind in words.when)
             return is_cued and not name.is_short
         if place.verse:
@@ -430,7 +430,7 @@ class Reader:
         return self._is_over(place.end) or not (is_plain or behind.isdecimal())
 
     def _is_cued(self, name: BookName, at: int, behind: str) -> bool:
-        """Whether words around a name and its chapter tell that it is a book."""
+        """Whether the words around a name and its chapter show that it is a book."""
         words, before = self._words, self._word(at - 1)
         if behind in words.tells:
             return True
@@ -438,7 +438,7 @@ class Reader:
             return False
         if before in words.of and self._word(at - 2) in words.cues:
             before = self._word(at - 2)
-        # "Genesis 1 and John 1": as the one before it.
+        # "Genesis 1 and John 1": the reference before it is a cue too.
         if name.is_word or before in words.cues or 0 < self._last_end >= at - 1:
             return True
         near = range(max(0, at - _NEAR), at)
@@ -455,7 +455,7 @@ class Reader:
         return self._word(at) in self._words.verse and self._word(at).endswith(("s", "vv"))
 
     def _is_light(self, at: int) -> bool:
-        """Whether at most a comma stands behind a token."""
+        """Whether at most a comma follows a token."""
         return 0 <= at < len(self._tokens) and _LIGHT.fullmatch(self._tokens.gap(at)) is not None
 
     def _is_spaced(self, at: int) -> bool:

@@ -1,8 +1,8 @@
-"""Bible references as they are said, and as they are printed: "Romans eight twenty-eight". Pure.
+"""Bible references, spoken ("Romans eight twenty-eight") and printed. Pure.
 
-Every form that preachers use leads to one value: book, chapter, verses, valid in the numbering of
-the chapters. What is also ordinary speech ("I met John three times") never counts as a reference:
-names that are ordinary words need a chapter and a verse, or a cue before them.
+Every form that preachers use gives one value: book, chapter and verses that exist. Ordinary speech
+("I met John three times") never counts as a reference: names that are also ordinary words need a
+chapter and a verse, or a cue before them.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ _SMALL = word_set(
     "el la los las en a al de del y e lean leemos the in to of and read "
     "le les l' du des d' dans au aux et lisez lisons"
 )
-"""Words behind which a name is missing. Any other word before a bare "3:16" may be the name."""
+"""Words that are no name. Any other word before a bare "3:16" may be the name."""
 _ALIKE = 0.6
 
 
 def end_of_numbers(text: str, end: int) -> int:
-    """Return the end of the numbers that still belong to a reference put together wrongly."""
+    """Return the end of the numbers that still belong to a wrongly built reference."""
     more = _NUMBERS.match(text, end)
     return more.end() if more else end
 
 
 def find_slot(text: str, reference: Reference, langs: tuple[str, str]) -> tuple[int, int] | None:
-    """Return the one stretch of a translation that stands for a reference, None without certainty.
+    """Return the one part of a translation that renders a reference, None if it is uncertain.
 
-    It is the book's name, in either language and with whatever numbers follow; or else the bare
-    "3:16", with a word before it that looks like the name.
+    It is the book's name in either language with any numbers that follow; or else the bare "3:16"
+    with a word before it that looks like the name.
     """
-    # As a set: a name that both languages have is found twice in one place.
+    # A set: a name that both languages have is found twice in the same place.
     names = set(_named(text, reference.book, langs))
     if len(names) == 1:
         ((start, end),) = names
@@ -59,7 +59,7 @@ def _bare(text: str, reference: Reference, langs: tuple[str, str]) -> tuple[int,
         rf"(?<![\d:.,]){reference.chapter}\s*:\s*{reference.verse}(?:-{reference.last})?(?![\d:%])"
     )
     matches = list(place.finditer(text))
-    # Of two the wrong one would be overwritten half of the time.
+    # With two matches, the wrong one would be overwritten half of the time.
     if len(matches) != 1:
         return None
     start, end = matches[0].span()
@@ -85,10 +85,10 @@ __all__ = ["LANGS", "Mention", "Reference", "find", "printed", "slot", "spelled"
 
 
 def find(text: str, lang: str, *, strict: bool = True) -> tuple[Mention, ...]:
-    """Return the references in a text, left to right; none in a language that is not known.
+    """Return the references in a text, left to right; none in an unknown language.
 
-    Without `strict` a name that is an ordinary word counts as soon as numbers follow that are valid
-    for it: for a translation of a text in which the reference is known to be.
+    Without `strict`, a name that is also an ordinary word counts if valid numbers follow it. This
+    is for a translation whose source text is known to have the reference.
     """
     if lang not in LANGS:
         return ()
@@ -99,7 +99,7 @@ def find(text: str, lang: str, *, strict: bool = True) -> tuple[Mention, ...]:
 def printed(reference: Reference, lang: str) -> str:
     """Return a reference as a language prints it: "1 Corintios 13:4-8"."""
     name = PRINTED[lang][reference.book - 1]
-    # "Jude 3": a book of one chapter is printed without its number.
+    # "Jude 3": a book with one chapter is printed without the chapter number.
     if chapters(reference.book) == 1 and reference.verse:
         place = f"{reference.verse}"
     else:
@@ -108,11 +108,11 @@ def printed(reference: Reference, lang: str) -> str:
 
 
 def spelled(text: str, lang: str) -> str:
-    """Return a text with its references as they are printed: "Psalm 23" for the twenty-third psalm.
+    """Return a text with its references in printed form: "Psalm 23" for the twenty-third psalm.
 
     Translators copy digits more faithfully than they translate words. Nothing else is changed.
     """
-    # From the end: what is put in is longer or shorter, and moves all behind it.
+    # From the end: a replacement is longer or shorter and moves the text after it.
     for mention in reversed(find(text, lang)):
         start, new = slot(text, mention, printed(mention.reference, lang), lang)
         text = text[:start] + new + text[mention.end :]
@@ -120,9 +120,9 @@ def spelled(text: str, lang: str) -> str:
 
 
 def slot(text: str, mention: Mention, new: str, lang: str) -> tuple[int, str]:
-    """Return where the text that a mention is replaced in begins, and what is to stand there.
+    """Return where the text to replace for a mention begins, and the new text.
 
-    An article before "chapter" or "psalm" goes with it.
+    An article before "chapter" or "psalm" is replaced with it.
     """
     article = None if mention.book_first else _ARTICLE[lang].search(text[: mention.start])
     if article is None:
@@ -139,4 +139,4 @@ _ARTICLE = {
 }
 """An article before a chapter or psalm."""
 _LEFT = {"al": "a", "del": "de", "au": "à", "du": "de"}
-"""What of an article and a preposition in one is left when the article goes."""
+"""The preposition that remains when the article of a contraction is removed."""

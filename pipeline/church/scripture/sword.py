@@ -1,12 +1,12 @@
 """SWORD modules, the Bibles of CrossWire's readers and of publishers who write for them.
 
-A module is a description, `mods.d/NAME.conf`, and a folder that it names. In there each testament
-(`ot`, `nt`) has an index with a record for every verse of the King James numbering, and its text:
-one file (RawText) or blocks compressed by zlib (zText), one a book, a chapter or a verse. Verses
-are plain text or a piece of OSIS each.
+A module is a description, `mods.d/NAME.conf`, and a folder that it names. In that folder each
+testament (`ot`, `nt`) has an index with a record for every verse of the King James numbering, and
+its text: one file (RawText), or zlib blocks (zText) for each book, chapter or verse. Each verse is
+plain text or a piece of OSIS.
 
-Sources: CrossWire's wiki (DevTools: conf Files, Modules) and mailing list (sword-devel); the
-record formats as the documentation of pysword has them (module-format.rst).
+Sources: CrossWire's wiki (DevTools: conf Files, Modules) and mailing list (sword-devel); for the
+record formats, the documentation of pysword (module-format.rst).
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ Place = Path | zipfile.Path
 """A folder or file on disk, or in a zip archive."""
 
 _BOOKS = {"ot": range(1, 40), "nt": range(40, 67)}
-# Little-endian: block (of zText only), where the verse starts in it, and its bytes.
+# Little-endian: block (zText only), start of the verse in it, and its size in bytes.
 _RECORDS = {"rawtext": "<IH", "rawtext4": "<II", "ztext": "<IIH", "ztext4": "<III"}
-_BLOCK = struct.Struct("<III")  # where it starts in the file, its bytes there, its bytes unpacked
+_BLOCK = struct.Struct("<III")  # start in the file, compressed size, unpacked size
 # cp1252 is Latin-1 with quotation marks and dashes where Latin-1 has control characters.
 _ENCODINGS = {"latin-1": "cp1252", "utf-8": "utf-8"}
 _MARKUPS: Mapping[str, Callable[[str], str]] = {"plaintext": str, "osis": osis_words}
@@ -46,12 +46,12 @@ _AGAIN = "Get the module again."
 
 @dataclass(frozen=True, slots=True)
 class _Module:
-    """What a description says."""
+    """The content of a description."""
 
     name: str
     root: Place
     settings: Mapping[str, str]
-    """By key, in small letters."""
+    """By key, in lower case."""
 
     def get(self, key: str, default: str) -> str:
         return self.settings.get(key, default) or default
@@ -66,7 +66,7 @@ def read(file: Path) -> dict[VerseId, str]:
     """Return the verses of a module. Raises VersesError.
 
     `file` is a zip archive or folder with `mods.d` in it, or one of several descriptions in there.
-    What is printed as one verse under several numbers is found under the first of them.
+    A verse that is printed under several numbers is returned under the first of them.
     """
     try:
         module = _module(file)
@@ -79,7 +79,7 @@ def read(file: Path) -> dict[VerseId, str]:
         }
     except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
         raise VersesError("verses-unreadable", f"{file} cannot be read: {error}.", _AGAIN) from None
-    # RuntimeError is how zipfile says that a password is needed, or a method that is not known.
+    # zipfile raises RuntimeError if a password is needed, or the method is unknown.
     except (zipfile.BadZipFile, RuntimeError) as error:
         message = f"{file} is no zip archive that can be opened: {error}."
         raise VersesError("verses-unreadable", message, "Unpack it and add the folder.") from None
@@ -90,7 +90,7 @@ def read(file: Path) -> dict[VerseId, str]:
 
 def _module(file: Path) -> _Module:
     if file.suffix.casefold() == ".conf" and file.is_file():
-        # The description lies in mods.d, and its paths begin at the folder above.
+        # The description is in mods.d, and its paths are relative to the folder above.
         return _described(file, file.parent.parent)
     if file.is_file() and file.stat().st_size > MOST_BYTES:
         raise VersesError("verses-too-large", f"{file} is too large for a Bible.")
@@ -111,7 +111,7 @@ def _module(file: Path) -> _Module:
 
 
 def _described(conf: Place, root: Place) -> _Module:
-    """Return the module of a description that can be read. Raises VersesError."""
+    """Return the module of a description. Raises VersesError if it is not supported."""
     data = _read(conf)
     try:
         text = data.decode("utf-8-sig")
@@ -121,7 +121,7 @@ def _described(conf: Place, root: Place) -> _Module:
     for line in text.splitlines():
         key, equals, value = line.partition("=")
         if equals and not line.lstrip().startswith("#"):
-            # The first counts of a key that comes several times, as GlobalOptionFilter does.
+            # If a key occurs several times, as GlobalOptionFilter does, the first one counts.
             settings.setdefault(key.strip().casefold(), value.strip())
     module = _Module(conf.name, root, settings)
     if "cipherkey" in settings:
@@ -135,7 +135,7 @@ def _described(conf: Place, root: Place) -> _Module:
 
 
 def _known(module: _Module, key: str, default: str, known: Collection[str]) -> str:
-    """Return a setting in small letters. Raises VersesError where it is none of `known`."""
+    """Return a setting in lower case. Raises VersesError if it is not in `known`."""
     value = module.get(key, default)
     if value.casefold() in known:
         return value.casefold()
@@ -145,7 +145,7 @@ def _known(module: _Module, key: str, default: str, known: Collection[str]) -> s
 
 
 def _testament(module: _Module, testament: str) -> Iterator[tuple[VerseId, bytes]]:
-    """Yield the verses of one testament, as many as there are. Raises VersesError."""
+    """Yield the verses that one testament has. Raises VersesError."""
     folder = _folder(module)
     driver = module.get("moddrv", "").casefold()
     if driver.startswith("raw"):
@@ -164,7 +164,7 @@ def _testament(module: _Module, testament: str) -> Iterator[tuple[VerseId, bytes
         ).get
     places = _places(testament)
     record = struct.Struct(_RECORDS[driver])
-    # An index of another numbering would put verses into wrong places without any other sign.
+    # An index with another numbering would put verses in wrong places, without any other sign.
     if len(index) != record.size * len(places):
         message = (
             f"{module.name}: the index of {testament} has {len(index) / record.size:g} entries, "
@@ -183,7 +183,7 @@ def _cut(
     last: tuple[int, ...] = ()
     for place, record in records:
         *block, start, size = record
-        # Verses that are printed as one have one record several times.
+        # Verses that are printed as one repeat the same record.
         if place is None or not size or record == last:
             continue
         last = record
@@ -192,17 +192,17 @@ def _cut(
             message = f"{module.name}: {_name(place)} lies outside of the text."
             raise VersesError("verses-broken-file", message, _AGAIN)
         total += size
-        # Records that overlap could make gigabytes of a small file.
+        # Overlapping records could turn a small file into gigabytes.
         if total > MOST_BYTES:
             raise VersesError("verses-too-large", f"{module.name} is too large for a Bible.")
         yield place, text[start : start + size]
 
 
 class _Blocks:
-    """The compressed blocks of a testament, each unpacked once, when it is asked for."""
+    """The compressed blocks of a testament, each unpacked once, on demand."""
 
     def __init__(self, starts: bytes, data: bytes, module: _Module) -> None:
-        # Half an entry is none: a verse that needs it is refused by its name.
+        # An incomplete entry is dropped: a verse that needs it is refused by name.
         whole = len(starts) // _BLOCK.size * _BLOCK.size
         self._starts = list(_BLOCK.iter_unpack(starts[:whole]))
         self._data = data
@@ -211,7 +211,7 @@ class _Blocks:
         self._left = MOST_BYTES
 
     def get(self, number: int) -> bytes | None:
-        """Return a block, None where the index has none of that number. Raises VersesError."""
+        """Return a block, None if the index has no such number. Raises VersesError."""
         if number >= len(self._starts):
             return None
         if number not in self._unpacked:
@@ -223,22 +223,22 @@ class _Blocks:
         unpacker = zlib.decompressobj()
         broken = f"{self._module.name}: block {number} of the text is damaged or cut short."
         try:
-            # With a limit: a kilobyte can hold a megabyte of zeros.
+            # Limited: a kilobyte can unpack to a megabyte of zeros.
             text = unpacker.decompress(self._data[start : start + size], self._left + 1)
         except zlib.error:
             raise VersesError("verses-broken-file", broken, _AGAIN) from None
-        # Of all blocks together: each of very many may be small.
+        # The limit is for all blocks together: there may be very many small ones.
         self._left -= len(text)
         if self._left < 0:
             raise VersesError("verses-too-large", f"{self._module.name} is too large for a Bible.")
-        # zlib unpacks what is cut short as far as it goes, without an error.
+        # zlib unpacks truncated data as far as possible, without an error.
         if not unpacker.eof:
             raise VersesError("verses-broken-file", broken, _AGAIN)
         return text
 
 
 def _places(testament: str) -> list[VerseId | None]:
-    """Return the verse that each record of an index is for, None where it is an introduction."""
+    """Return the verse of each record of an index, None for an introduction."""
     found: list[VerseId | None] = [None, None]  # of the module and of the testament
     for book in _BOOKS[testament]:
         found.append(None)
@@ -249,10 +249,10 @@ def _places(testament: str) -> list[VerseId | None]:
 
 
 def _folder(module: _Module) -> Place:
-    """Return where the texts are. Raises VersesError for what would lead out of the module."""
+    """Return the folder of the texts. Raises VersesError if it is outside the module."""
     parts = module.get("datapath", "").replace("\\", "/").split("/")
     named = [part for part in parts if part not in ("", ".")]
-    # A colon is that of a drive of Windows.
+    # A colon means a Windows drive.
     if not named or ".." in named or ":" in named[0]:
         message = f"{module.name}: DataPath is missing or leads out of the module."
         raise VersesError("verses-broken-file", message, _AGAIN)
@@ -264,7 +264,7 @@ def _folder(module: _Module) -> Place:
 
 def _read(file: Place) -> bytes:
     with file.open("rb") as stream:
-        # With a limit, as an archive may unpack to gigabytes.
+        # Limited, because an archive may unpack to gigabytes.
         data: bytes = stream.read(MOST_BYTES + 1)
     if len(data) > MOST_BYTES:
         raise VersesError("verses-too-large", f"{file.name} is too large for a Bible.")

@@ -1,7 +1,7 @@
 """Find the verse that words come from: an index of word pairs over all editions of a language.
 
-It is built once, kept in the user's cache and mapped into memory: 20 MB on disk, of which a search
-touches a few pages. There is one for each spoken language, and none in use that is old.
+The index is built once, kept in the user's cache and mapped into memory: it has 20 MB on disk, and
+a search reads a few pages. Each spoken language has one; an outdated index is never used.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ from pipeline.core.errors import VersesError, reading, writing
 from pipeline.text.words import plain
 
 _FORMAT = 2
-"""Raised whenever the same Bibles make another index, or one of another form."""
+"""Increase it when the same Bibles give a different index or file format."""
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*")
 _WORDS = 1 << 20
-"""More words than any language's Bibles have: keys are one number a pair."""
+"""More words than the Bibles of any language have: a word pair's key is a single number."""
 _COMMON = 3000
-"""A pair that is in more texts tells nothing."""
+"""A pair that occurs in more texts than this is ignored."""
 _ARRAYS = ("keys", "starts", "postings", "words", "offsets", "verses")
 
 
 def words_of(text: str) -> list[str]:
-    """Return the words of a text as they are compared."""
+    """Return the words of a text, normalized for comparison."""
     return _WORD.findall(plain(text))
 
 
@@ -58,7 +58,7 @@ class VerseIndex:
     offsets: NDArray[np.int32]
     """Where each text begins in `words`; one more at the end."""
     verses: NDArray[np.int32]
-    """Of each text: book * 1,000,000 + chapter * 1,000 + verse."""
+    """For each text: book * 1,000,000 + chapter * 1,000 + verse."""
     editions: tuple[str, ...]
 
     def ids(self, words: Sequence[str]) -> list[int]:
@@ -71,7 +71,7 @@ class VerseIndex:
         return words
 
     def reference(self, number: int) -> Reference:
-        """Return the verse that a text is."""
+        """Return the verse of a text."""
         code = int(self.verses[number])
         return Reference(code // 1_000_000, code // 1000 % 1000, code % 1000)
 
@@ -82,20 +82,20 @@ class VerseIndex:
         return texts
 
     def candidates(self, words: Sequence[int], most: int) -> list[int]:
-        """Return the texts that share the most telling pairs of words, the best first."""
+        """Return the texts that share the most distinctive word pairs, best first."""
         # -1 is a word that no Bible has: no pair with it is in the index.
         pairs = {a * _WORDS + b for a, b in pairwise(words) if a >= 0 <= b}
         wanted = np.array(sorted(pairs), np.int64)
         at = np.searchsorted(self.keys, wanted)
         at, wanted = at[at < len(self.keys)], wanted[at < len(self.keys)]
-        # searchsorted tells where a pair would stand, whether it is there or not. Each is compared
-        # with its own pair: a lacking one would else count the next one, if said too, once more.
+        # searchsorted returns where a pair would be, whether it exists or not. Each result is
+        # compared with its pair: otherwise a missing pair could count the next pair twice.
         at = at[self.keys[at] == wanted]
         lists = [self.postings[self.starts[i] : self.starts[i + 1]] for i in at]
         lists = [each for each in lists if len(each) <= _COMMON]
         if not lists:
             return []
-        # The rarer a pair, the more it tells: inverse document frequency.
+        # Rare pairs count more: inverse document frequency.
         weights = [np.log(len(self.verses) / len(each)) for each in lists]
         found, place = np.unique(np.concatenate(lists), return_inverse=True)
         per_text = np.repeat(weights, [len(each) for each in lists])
@@ -108,10 +108,10 @@ class VerseIndex:
 def build(
     editions: Sequence[Edition], folder: Path, sources: Mapping[str, str] | None = None
 ) -> VerseIndex:
-    """Build the index of some editions into a folder, whole or not at all. Raises VersesError.
+    """Build the index of some editions in a folder, completely or not at all. Raises VersesError.
 
-    `sources` are the fingerprints of the editions' files by name, by which `load` knows an index
-    that has become old.
+    `sources` are the fingerprints of the editions' files by name; `load` uses them to detect an
+    outdated index.
     """
     vocabulary: dict[str, int] = {}
     texts, verses = [], []
@@ -146,7 +146,7 @@ def build(
         "words": list(vocabulary),
     }
     _write(folder, arrays, facts)
-    # Mapped like any other: the arrays in memory are given up.
+    # Mapped from the files like any other index: the arrays in memory are freed.
     return load(folder)
 
 
@@ -158,15 +158,15 @@ def _write(folder: Path, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str,
         for name, array in arrays.items():
             np.save(partial / f"{name}.npy", array)
         (partial / "index.json").write_text(json.dumps(facts), encoding="utf-8")
-        # Where an index is mapped by a process, POSIX keeps its files until that process lets go.
+        # If a process has the old index mapped, POSIX keeps its files until they are unmapped.
         shutil.rmtree(folder, ignore_errors=True)
         partial.rename(folder)  # a kill leaves a partial folder, never half an index
 
 
 def load(folder: Path, sources: Callable[[], Mapping[str, str]] | None = None) -> VerseIndex:
-    """Map an index that was built.
+    """Map an existing index into memory.
 
-    `sources` returns the fingerprints that the editions' files have now; without it nobody asks
+    `sources` returns the current fingerprints of the editions' files; without it, nothing checks
     whether they have changed. Raises VersesError `verses-not-built`, `verses-broken` or
     `verses-outdated`.
     """
@@ -179,14 +179,14 @@ def load(folder: Path, sources: Callable[[], Mapping[str, str]] | None = None) -
         )
     try:
         facts = json.loads((folder / "index.json").read_text(encoding="utf-8"))
-        # What else an index of another form has would be read wrongly.
+        # The rest of an index in another format would be misread.
         if facts["format"] != _FORMAT:
             raise _outdated("another version of the program made it")
         arrays = {name: np.load(folder / f"{name}.npy", mmap_mode="r") for name in _ARRAYS}
         vocabulary = {word: number for number, word in enumerate(facts["words"])}
         made_from = {str(name): str(mark) for name, mark in facts["sources"].items()}
         index = VerseIndex(vocabulary, **arrays, editions=tuple(facts["editions"]))
-    # JSON of another shape raises any of the last three.
+    # JSON with another structure raises one of the last three.
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         message = f"The index of verses in {folder} cannot be used: {error}."
         fix = "Run `stark-translate verses build` again."
@@ -209,16 +209,16 @@ def _what_changed(before: Mapping[str, str], now: Mapping[str, str]) -> str:
         "changed": {name for name in now.keys() & before.keys() if now[name] != before[name]},
         "gone": before.keys() - now.keys(),
     }
-    told = [f"{', '.join(sorted(names))} {how}" for how, names in changes.items() if names]
-    return "; ".join(told)
+    parts = [f"{', '.join(sorted(names))} {how}" for how, names in changes.items() if names]
+    return "; ".join(parts)
 
 
 _BUILDING = threading.Lock()
-"""Two caption languages of one service would build the same index into the same folder."""
+"""Two caption languages of one service must not build the same index at the same time."""
 
 
 MENDED = ("verses-not-built", "verses-outdated")
-"""What a service puts right by itself, while its engines load."""
+"""Error codes that a service repairs by itself while its engines load."""
 
 
 def folder(lang: str) -> Path:
@@ -229,13 +229,13 @@ def folder(lang: str) -> Path:
 def sources(lang: str) -> Mapping[str, str]:
     """Return the fingerprint of each edition's file in a language, by name. Raises VersesError.
 
-    Of what is in the files: their times change with every installation.
+    It is made of the contents: file times change with every installation.
     """
     return {name: _fingerprint(file) for name, file in _files(lang).items()}
 
 
 def load_built(lang: str) -> VerseIndex:
-    """Map the index of a language, if it was built from the Bibles that there are now.
+    """Map the index of a language, if it was built from the present Bibles.
 
     Raises VersesError, as `load` does.
     """
@@ -243,11 +243,11 @@ def load_built(lang: str) -> VerseIndex:
 
 
 def build_index(lang: str, progress: Callable[[str], None] = lambda _: None) -> VerseIndex:
-    """Build the index of a language; `progress` hears of each step. Raises VersesError."""
+    """Build the index of a language; `progress` is called at each step. Raises VersesError."""
     marks: dict[str, str] = {}
     chosen: list[Edition] = []
     for name, file in sorted(_files(lang).items()):
-        # Before it is read: a file that changes meanwhile leaves an index that is known as old.
+        # Taken before reading: if the file changes meanwhile, the index counts as outdated.
         marks[name] = _fingerprint(file)
         edition = editions.read(file, name)
         progress(f"Reading {edition.title} ({len(edition.verses)} verses).")
@@ -260,13 +260,13 @@ def build_index(lang: str, progress: Callable[[str], None] = lambda _: None) -> 
 
 
 def renew(lang: str) -> VerseIndex:
-    """Return the index of a language, built if there is none or an old one. Raises VersesError."""
-    # Whoever waited finds the index that the other has built.
+    """Return the index of a language; build a missing or outdated one. Raises VersesError."""
+    # A thread that waited here finds the index that the other thread has built.
     with _BUILDING:
         try:
             return load_built(lang)
         except VersesError as error:
-            # One that is damaged is built by command only: whoever damaged it should hear of it.
+            # A damaged index is rebuilt only by a command, so that somebody notices the damage.
             if error.code not in MENDED:
                 raise
         return build_index(lang)

@@ -1,4 +1,4 @@
-"""`budget`: which models this machine has memory for, worked out in a second."""
+"""`budget`: calculate in a second which models this machine has memory for."""
 
 from __future__ import annotations
 
@@ -99,13 +99,13 @@ class _Models:
         self.final = self._writing(name) if final.engine == "gemma" else None
 
     def others(self, *, on_gpu: bool | None) -> list[Need]:
-        """Return what recognizer and quick translator need; None: as the settings have them."""
+        """Return what the recognizer and draft translator need; None: as in the settings."""
         stt, partial = self._settings.stt, self._settings.translate.partial
         name = recognizer_name(self._settings)
         there = stt.device == "cuda" if on_gpu is None else on_gpu
         size = self._size("stt", name)
         needs = list(hearing_needs(name, size, stt.compute_type, on_gpu=there))
-        if not there and name in self._known:  # what loading takes for a moment counts
+        if not there and name in self._known:  # the peak while it loads counts
             needs = [Need(needs[0].what, self._known[name].memory_bytes, "ram")]
         if partial.engine == "marian":
             name = translator_name(self._settings, "marian")
@@ -114,11 +114,11 @@ class _Models:
         return needs
 
     def needs(self, final: Writing) -> list[Need]:
-        """Return what everything needs as the settings have it."""
+        """Return what all models need with the settings as they are."""
         return [*self.others(on_gpu=None), *writing_needs(final)]
 
     def levels(self, place: Place) -> list[Level]:
-        """Return every final translator, with all else beside it."""
+        """Return every final translator, with the other models beside it."""
         others = self.others(on_gpu=place.has_gpu)
         return [
             level_of(self._writing(model.name, on_gpu=place.has_gpu), others, place)
@@ -132,7 +132,7 @@ class _Models:
         return Writing(name, self._size("gemma", name), final.context, final.batch, there)
 
     def _quick(self, name: str) -> Need:
-        # Of a model outside the registry nothing was measured: this is worked out from its files.
+        # A model outside the registry was not measured: this is calculated from its files.
         size = self._size("marian", name)
         return Need(f"quick translator: {name}", size * 3 // 2 + 30_000_000, "ram")
 
@@ -145,8 +145,8 @@ class _Models:
 
 
 def _places(arguments: argparse.Namespace) -> list[Place]:
-    """Return the machines that are asked about, the first of them for the settings' models."""
-    # What is free, and not what is built in: the other programs keep theirs.
+    """Return the places to calculate for; the first is for the models of the settings."""
+    # Free memory, not installed memory: other programs keep theirs.
     ram = psutil.virtual_memory().available
     asked = arguments.bandwidth
     if arguments.gpu:
@@ -164,16 +164,16 @@ def _places(arguments: argparse.Namespace) -> list[Place]:
 
 def _installed(gpu: Gpu, ram: int, bandwidth: float | None) -> Place:
     known = known_gpu(gpu.name)
-    # Of a GPU that is not in the list no speed can be told, only whether the models fit.
+    # The speed of a GPU outside the list is unknown, only whether the models fit.
     pace = bandwidth or (known.bandwidth if known else None)
     return Place(gpu.name, gpu.free_bytes, ram, pace, has_gpu=True)
 
 
 def running_services() -> list[psutil.Process]:
-    """Return the processes of services on this machine: engines, and the programs they are of."""
+    """Return the processes of services on this machine: engines, and their parent programs."""
     found: dict[int, psutil.Process] = {}
     for each in psutil.process_iter():
-        # A process may end while the list is gone through, or belong to another user.
+        # A process may end during the loop, or belong to another user.
         with suppress(psutil.Error):
             # Engines are called stark-stt, stark-final, ...; their program is the parent.
             if each.name().startswith("stark-") and each.name() != "stark-translate":
@@ -193,7 +193,7 @@ def _parts(needs: Sequence[Need], here: Place, *, ok: bool) -> Table:
     table.add_row(Text("together", "bold"), *sums)
     free = [human_size(here.gpu_bytes) if here.has_gpu else "no GPU", human_size(here.ram_bytes)]
     if running := running_services():
-        # What it holds is missing from the free memory that is told below.
+        # Its memory is missing from the free memory that is shown below.
         took = 0
         for each in running:
             with suppress(psutil.Error):  # it may have ended since

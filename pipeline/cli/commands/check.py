@@ -73,11 +73,11 @@ def _check(arguments: argparse.Namespace) -> int:
 def check_all(
     loaded: Loaded, *, audio: bool = True, seconds: float = 3.0, as_json: bool = False
 ) -> int:
-    """Run and show all checks, the microphone's with `audio`; return the exit code."""
+    """Run and show all checks, the microphone's only with `audio`; return the exit code."""
     # With --json standard output is one object, and nothing else may be on it.
     console = Console(quiet=as_json, highlight=False)
     log = loaded.settings.log
-    # The checks say themselves what loads.
+    # The checks themselves report what loads.
     logs.configure_quietly(log.level, log.format)
     outcomes = []
     waiting = console.status("") if console.is_terminal else nullcontext()
@@ -91,23 +91,23 @@ def check_all(
         for result in results(planned, begin):
             _show(console, result)
             outcomes.append(result)
-    with suppress(OSError):  # the check of the sessions' folder has said so
+    with suppress(OSError):  # the check of the sessions' folder has reported it
         directory = Path(loaded.settings.session.directory)
-        # Operators' pages show it: who comes to the desk sees whether the machine was checked.
+        # Operators' pages show it: an operator sees whether the machine was checked.
         keep(directory, outcomes, loaded.settings)
-    # A check that builds on one that failed has no result: it is named, so that nobody misses it.
+    # A check that depends on a failed one has no result; it is named, so that nobody misses it.
     left_out = [check.name for check in planned if check.name not in {r.name for r in outcomes}]
     _conclude(console, outcomes, left_out, as_json=as_json)
-    # The first check is that of the settings, which have an exit code of their own.
+    # The first check is for the settings, which have an exit code of their own.
     if not outcomes[0].ok:
         return ConfigError.exit_code
     return 0 if all(result.ok for result in outcomes) else 1
 
 
 def _show(console: Console, result: Result) -> None:
-    """Print a result in one line, and what to do about it in another.
+    """Print a result in one line, and its fix in another.
 
-    On a terminal both are columns, so that no word is cut in two at its edge.
+    On a terminal both are in columns, so that no word is cut in two at the edge.
     """
     word, style = _SHOWN[result.verdict]
     if console.is_terminal:
@@ -123,7 +123,7 @@ def _show(console: Console, result: Result) -> None:
             rows.add_row("", "", Text(result.fix, style))
         console.print(rows)
         return
-    # In a pipe or a log one line for each result, which other programs can search.
+    # A pipe or a log gets one line for each result, which other programs can search.
     line = Text.assemble((f"{word:<7}", style), (f"{result.name:<16}", "bold"), result.message)
     if result.code:
         line.append(f" [{result.code}]", "dim")

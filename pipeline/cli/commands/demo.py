@@ -1,4 +1,4 @@
-"""`demo`: play a recorded service through everything, with an operator, and say how it went."""
+"""`demo`: play a recorded service through the whole program, with an operator, and sum it up."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from pipeline.evaluation.score import Score
 
 DEMO = {"translate.source": "en", "translate.target": "es", "audio.channel": 1}
-"""Settings that the demo's recording and reference demand, whatever the church has set."""
+"""Settings that the demo's recording and reference need; they override the church's settings."""
 STARTER = {
     "stt.engine": "whisper",
     "stt.model": "starter",
@@ -47,7 +47,7 @@ STARTER = {
 }
 """Settings of --starter: the demo runs on the shipped models only."""
 _ROBOT, _PEOPLE = "sermon", "service"
-"""What is played: the starter recognizer knows the voices of the first one only."""
+"""The recordings: the starter recognizer knows the voices of the first one only."""
 _LATE_MS = 3000
 _NEXT = (
     "Next, hear yourself: `stark-translate run`. (`stark-translate demo --details`: all figures.)"
@@ -75,7 +75,7 @@ def add(commands: Commands) -> None:
 
 def _demo(arguments: argparse.Namespace) -> int:
     forced: dict[str, Any] = dict(STARTER) if arguments.starter else {}
-    # Read twice: which recording is played depends on the models that these settings lead to.
+    # Read twice: the choice of the recording depends on the models that these settings select.
     settings = settings_of(arguments, DEMO | forced).settings
     if settings.stt.model == AUTO and not arguments.offline:
         _have_real_recognizer(settings)
@@ -113,21 +113,21 @@ def _demo(arguments: argparse.Namespace) -> int:
 
 
 def sentences(result: Score, models: Iterable[str]) -> list[str]:
-    """Say how it went, for people: how quick and how right, on what, and what is next."""
+    """Return the result in sentences: delay, accuracy, a note on the models, and the next step."""
     took = result.last_syllable_to_final
     quick = "" if took is None else f"Captions came {took.p50 / 1000:.1f} s after the last word. "
     if took is not None and took.p50 > _LATE_MS:
         quick += "That is late: this machine was too busy, or is too slow. "
     # Rounded down: 100% would claim that no word was misheard.
     right = math.floor(100 * (1 - min(1.0, result.wer or 0.0)))
-    told = [f"{quick}{right}% of the words were heard right."]
+    parts = [f"{quick}{right}% of the words were heard right."]
     if STARTER_MODEL in models:
-        told.append(_SMALL)
-    return [*told, _NEXT]
+        parts.append(_SMALL)
+    return [*parts, _NEXT]
 
 
 def _have_index(lang: str) -> None:
-    """Build the index of verses before anything is read: in a service it may come a little late."""
+    """Build the index of verses before the demo begins; in a service it may be a little late."""
     if not (verse_index.folder(lang) / "index.json").exists():
         streams.say("Building the index of Bible verses, once: some seconds.")
         try:
@@ -155,7 +155,7 @@ log = structlog.get_logger()
 
 
 class DemoOperator:
-    """Adds the preacher's notes, shows suggested verses, corrects what the recording tells to.
+    """Adds the preacher's notes, shows suggested verses, corrects what the script marks as wrong.
 
     `script` is the recording's reference (demo/service.json).
     """
@@ -163,11 +163,11 @@ class DemoOperator:
     def __init__(
         self, page: str, token: str, script: Mapping[str, Any], notes: Path, *, seen_s: float = 2.5
     ) -> None:
-        """Take the address of the desk's page and the operator's token.
+        """Take the address of the operator's page and the operator's token.
 
         A mistake is shown for `seen_s` before it is corrected, so that people see it.
         """
-        # By the same step https becomes wss.
+        # The same step turns https into wss.
         self._uri = f"{page.replace('http', 'ws', 1).removesuffix('operator')}ws?kind=operator"
         self._token, self._notes, self._seen_s = token, notes, seen_s
         self._sections: list[Mapping[str, Any]] = list(script["sections"])
@@ -175,8 +175,8 @@ class DemoOperator:
         self._wrong = [each for each in self._sentences if each.get("correct")]
 
     def start(self) -> None:
-        """Connect to the console in a thread of its own, which ends with the service."""
-        # The demo goes on without its operator.
+        """Connect as an operator in a separate thread, which ends with the service."""
+        # The demo continues without its operator.
         gone = "The demo's operator has left"
         Thread(
             lambda: asyncio.run(self.work()),
@@ -187,7 +187,7 @@ class DemoOperator:
     async def work(self) -> None:
         """Work until the service ends."""
         try:
-            # The backlog of a desk may be large; a proxy has no business in between.
+            # The backlog of an operator's page may be large; a proxy must not be used.
             async with connect(self._uri, max_size=None, proxy=None) as desk:
                 await _send(desk, type="auth", token=self._token)
                 async for raw in desk:
@@ -197,12 +197,12 @@ class DemoOperator:
 
     async def _see(self, desk: ClientConnection, message: Mapping[str, Any]) -> None:
         match message:
-            # Only now: a command before it would be refused.
+            # Only now: an earlier command would be refused.
             case {"type": "authorized"}:
                 self._say("the preacher's notes are added, as the desk does with a file")
                 await self._add_notes(desk)
             case {"type": "health", "audio_s": float(at_s)}:
-                # By the clock of the sound: played with --fast, any other one would be too slow.
+                # By the time of the audio: with --fast, any other clock would be too slow.
                 while self._sections and self._sections[0]["start_s"] <= at_s + 1:
                     log.info("demo", says=self._sections.pop(0)["says"])
             case {"type": "suggestion", "ref": ref, "id": caption} if ref:
@@ -210,19 +210,19 @@ class DemoOperator:
                 await _send(desk, type="command", name="take-verse", id=caption)
             case {"type": "caption", "final": True, "id": caption, "source": {"text": heard}}:
                 span = message["start_s"], message["end_s"]
-                # What comes hidden or was heard right needs no correction.
+                # A caption that is hidden or was heard right needs no correction.
                 if heard and (said := self._said(*span)) and said != heard:
-                    # At once and not after the wait: the corrected caption comes here as well.
+                    # Cleared before the wait: the corrected caption comes here too.
                     self._wrong = []
                     await asyncio.sleep(self._seen_s)
                     self._say(f"what was heard is corrected: “{said}”")
                     await _send(desk, type="command", name="correct", id=caption, text=said)
 
     def _said(self, start_s: float, end_s: float) -> str:
-        """Return what was said in a stretch if the sentence to correct is in it, else ""."""
+        """Return the true text of a time span if the sentence to correct is in it, else ""."""
 
         def is_in(sentence: Mapping[str, Any]) -> bool:
-            # By its middle: where an utterance is cut is not known to a tenth of a second.
+            # By its middle: the cut of an utterance is not known to a tenth of a second.
             middle_s: float = (sentence["start_s"] + sentence["end_s"]) / 2
             return start_s < middle_s < end_s
 

@@ -54,7 +54,7 @@ def _desk(arguments: argparse.Namespace) -> int:
     settings = settings_of(arguments).settings
     if arguments.list or arguments.revoke:
         volunteers = Volunteers(Path(settings.session.directory))
-        # Read at this moment: the running service may have paired devices since.
+        # Read now: the running service may have paired devices since.
         volunteers.refresh()
         return _list(volunteers) if arguments.list else _revoke(volunteers, arguments.revoke)
     if arguments.buttons:
@@ -67,7 +67,7 @@ def _desk(arguments: argparse.Namespace) -> int:
 def _buttons(settings: Settings, name: str, notices: Sequence[str], out: Path | None) -> int:
     server, spoken = settings.server, settings.translate.spoken
     require_port(server)
-    # A token of its own: the buttons can be revoked, and the operator's token stays as it is.
+    # A separate token: the buttons can be revoked, and the operator's token does not change.
     token = Volunteers(Path(settings.session.directory)).add(name)
     place = page_address(server.host, server.port, secure=bool(server.tls_cert))
     # Each ends with "?" or "&", so that the token can follow.
@@ -83,15 +83,15 @@ def _buttons(settings: Settings, name: str, notices: Sequence[str], out: Path | 
     else:
         for says, address in addresses.items():
             print(f"{says:18}{address}")
-    told = f"Whoever has these addresses can do this. To end it: desk --revoke {name!r}"
-    print(told, file=sys.stderr)
+    hint = f"Whoever has these addresses can do this. To end it: desk --revoke {name!r}"
+    print(hint, file=sys.stderr)
     return 0
 
 
 def _list(volunteers: Volunteers) -> int:
     for device in volunteers.devices:
         print(f"{device.name}\tsince {device.paired_utc[:10]}")
-    # To standard error: as a list standard output is empty, which scripts understand.
+    # On standard error: standard output is an empty list, which scripts understand.
     if not volunteers.devices:
         print("No volunteer is paired: stark-translate desk shows a code.", file=sys.stderr)
     return 0
@@ -113,11 +113,11 @@ def _open(settings: Settings, *, browser: bool | None) -> int:
     server = settings.server
     require_port(server)
     directory = Path(settings.session.directory)
-    # Not made here: a token that the daemon does not know would open nothing.
+    # Not created here: a token that the daemon does not know would open nothing.
     token = settings.operator.token or kept_token(directory)
     own = f"{own_address(server)}operator"
     print(f"The desk, on this machine: {link_with(token, own)}")
-    # A daemon that serves this machine only is out of a tablet's reach: a code would be no use.
+    # A tablet cannot reach a daemon that serves this machine only: a code would be useless.
     if server.host in EVERYWHERE:
         secure = bool(server.tls_cert)
         page = server.address or page_address(server.host, server.port, secure=secure)
@@ -129,31 +129,31 @@ def _open(settings: Settings, *, browser: bool | None) -> int:
 
 
 def _invite(settings: Settings, token: str, page: str) -> None:
-    """Show what lets one more tablet in: its page, and a code if the daemon runs."""
+    """Show how to pair one more tablet: the page, and a code if the daemon runs."""
     try:
-        told = ask(settings.server, token, {"type": "invite"}, "invitation")
+        reply = ask(settings.server, token, {"type": "invite"}, "invitation")
     except ServerError as error:
-        # No failure: the page opens on this machine all the same.
+        # Not an error: the page still opens on this machine.
         print(f"For a tablet there is no code: {error.message}", file=sys.stderr)
         return
-    code, minutes = told["code"], round(told["for_s"] / 60)
+    code, minutes = reply["code"], round(reply["for_s"] / 60)
     print(f"For a tablet: open {page} and type {code[:3]} {code[3:]}")
     print(f"The code lets one device in, within {minutes} minutes.")
     if sys.stdout.isatty():
-        # The smallest that there is: a terminal has few lines, and no creases.
+        # The smallest code: a terminal has few lines, and no damage that needs error correction.
         segno.make_qr(f"{page}#code={code}", error="l").terminal(compact=True)
 
 
 _COLUMNS = 8
-"""As many as its own pages have."""
+"""As many as Companion's own pages have."""
 _CONNECTION = "captions"
 _WHITE, _BLACK = 0xFFFFFF, 0
 
 
 def page(name: str, addresses: Mapping[str, str]) -> bytes:
-    """Return a page that gets an address at each press, as a file's content.
+    """Return the file of a page with buttons, each of which requests an address when pressed.
 
-    `addresses` are in order, by what stands on the button.
+    `addresses` are in order, by the text on the button.
     """
     rows: dict[str, dict[str, object]] = {}
     for number, (says, address) in enumerate(addresses.items()):

@@ -68,14 +68,14 @@ def _export(arguments: argparse.Namespace) -> int:
         content = summary(captions, side, title_of(folder.name)).encode(errors="replace")
     elif form == MP3:
         if which != "target":
-            told = "The voice says translations: leave --lang out, or name a language."
-            raise UsageError("export-format", told)
+            hint = "The voice says translations: leave --lang out, or name a language."
+            raise UsageError("export-format", hint)
         lang = languages(captions)["target"]
         content = _spoken(settings_of(arguments).settings, captions, lang)
     elif form == DOCX:
         content = export_docx(captions, which, title_of(folder.name))
     else:
-        # Half of a surrogate pair, from a damaged journal, has no UTF-8.
+        # Half of a surrogate pair, from a damaged journal, cannot be encoded as UTF-8.
         content = export(captions, form, which).encode(errors="replace")
     # The name goes to standard error, so that standard output stays empty or is the export.
     if out is not None:
@@ -88,12 +88,12 @@ def _export(arguments: argparse.Namespace) -> int:
 
 
 def _spoken(settings: Settings, captions: Sequence[CaptionMessage], lang: str) -> bytes:
-    """Return captions as the church's voice says them, or raise what keeps it from that."""
+    """Return captions spoken by the church's voice, or raise the error that prevents it."""
     # Imported here: no other format needs an engine.
     from pipeline.engines.process.factory import speaker_process  # noqa: PLC0415
     from pipeline.voice.recording import recorded  # noqa: PLC0415
 
-    # Whatever the settings say of the live voice: this recording was asked for by name.
+    # Whatever the settings of the live voice are: the user asked for this recording.
     wanted = changed(settings, {"speech.enabled": True, "speech.languages": (lang,)})
     speaker = speaker_process(wanted, restarts=False)
     assert speaker is not None  # noqa: S101 - it is enabled
@@ -103,16 +103,16 @@ def _spoken(settings: Settings, captions: Sequence[CaptionMessage], lang: str) -
 
 
 def _text_of(folder: Path, lang: str, target: str) -> tuple[Which, str]:
-    """Return which text is wanted, and the language of its journal: "" for the first one's.
+    """Return which text is wanted, and the language of its journal: "" for the first language.
 
-    Raises SessionError where the session has no such language.
+    Raises SessionError if the session has no such language.
     """
     extra, known = extra_targets(folder), languages(read_journal(folder))
     which: Which = "target"
     if lang in WHICH:
         which = lang
     elif lang == known.get("source") and lang not in extra:
-        # Where several languages are spoken, one of them may be a target language too.
+        # If several languages are spoken, one of them may be a target language too.
         which = "source"
     else:
         target = lang
@@ -126,7 +126,7 @@ def _text_of(folder: Path, lang: str, target: str) -> tuple[Which, str]:
 
 
 def _form_of(out: Path | None, ending: str) -> str:
-    """Return the format of a file's ending. Raises UsageError for one that is not what it says."""
+    """Return the format for a file's extension. Raises UsageError for an unknown one."""
     form = _SAME.get(ending, ending) if out else "srt"
     if form not in {*FORMATS, DOCX, MP3}:
         message = (

@@ -1,4 +1,4 @@
-"""`glossary`: how church words are said in the caption language, and trying it on a sentence."""
+"""`glossary`: show how church words are translated, and try it on a sentence."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def add(commands: Commands) -> None:
 def _list(arguments: argparse.Namespace) -> int:
     settings = settings_of(arguments).settings
     glossary, own = _glossary(settings)
-    # Without a word it is "", which is in every entry.
+    # Without a word it is "", which every entry contains.
     asked = key(arguments.word)
     table = Table(box=None, pad_edge=False)
     for heading in ("said", "shown", "right as well", "from"):
@@ -56,7 +56,7 @@ def _list(arguments: argparse.Namespace) -> int:
     for term in terms:
         place = "the church" if term.source == own else "the program"
         facts = (", ".join(term.say), ", ".join(term.write), ", ".join(term.also), place)
-        # A phrase may hold brackets, which Rich would take for markup.
+        # A phrase may contain brackets, which Rich would read as markup.
         table.add_row(*map(escape, facts))
     Console(soft_wrap=True).print(table)
     pair = f"{settings.translate.source} to {settings.translate.target}"
@@ -66,7 +66,7 @@ def _list(arguments: argparse.Namespace) -> int:
 
 def _try(arguments: argparse.Namespace) -> int:
     settings = settings_of(arguments).settings
-    # What engines say while they load is not what was asked for.
+    # The user did not ask for the log of engines while they load.
     logs.configure("warning", settings.log.format)
     glossary, _ = _glossary(settings)
     text = " ".join(arguments.text.split())
@@ -77,7 +77,7 @@ def _try(arguments: argparse.Namespace) -> int:
     for translator in filter(None, (partial_translator(settings), final_translator(settings))):
         translator.load()
         without = translator.translate(text)
-        # The same words twice: only what the glossary does may differ.
+        # The same text twice: only the effect of the glossary may differ.
         made = translator.translate(text, TranslationRequest(wanted=wanted))
         print(f"{translator.name}, without: {without.text}")
         print(f"{translator.name}, with:    {made.text}")

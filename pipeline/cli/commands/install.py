@@ -1,7 +1,7 @@
-"""`install`, `uninstall`: have this computer start the service by itself when its user logs in.
+"""`install`, `uninstall`: start the service automatically when the user logs in.
 
-The file is that of the system at hand: a systemd user unit, a launchd agent, a task of Windows.
-`scripts/install.sh` makes a service of the whole machine, on Linux.
+The file depends on the system: a systemd user unit, a launchd agent or a Windows task.
+`scripts/install.sh` installs a service for the whole machine, on Linux.
 """
 
 from __future__ import annotations
@@ -72,13 +72,13 @@ class Entry:
 
     file: Path
     content: bytes
-    """Of the file, in the system's own format."""
+    """The content of the file, in the system's own format."""
     on: tuple[tuple[str, ...], ...]
-    """Commands that have the system take the file."""
+    """Commands that register the file with the system."""
     off: tuple[tuple[str, ...], ...]
-    """Commands that have it let go of the file."""
+    """Commands that unregister the file."""
     hint: str = ""
-    """What else its user may want to do."""
+    """What else the user may want to do."""
 
 
 def add(commands: Commands) -> None:
@@ -107,7 +107,7 @@ def _install(arguments: argparse.Namespace) -> int:
     if arguments.only:
         sys.stdout.write(entry.content.decode("utf-16" if entry.file.suffix == ".xml" else "utf-8"))
         return _show(entry.file, entry.on)
-    # After --print, which changes nothing and may be wanted all the same.
+    # Checked after --print, which changes nothing and is always allowed.
     if SYSTEM_UNIT.exists():
         raise UsageError(
             "service-installed",
@@ -131,7 +131,7 @@ def _uninstall(arguments: argparse.Namespace) -> int:
     if not entry.file.exists():
         print("Nothing was installed.")
         return 0
-    # Before the file goes: systemd disables a unit only while it can read it.
+    # Before the file is removed: systemd disables a unit only while it can read it.
     done = _do(entry.off)
     entry.file.unlink()
     print(f"removed {entry.file}")
@@ -154,14 +154,14 @@ def entry_for(system: str, config: Path, *, python: Path, home: Path) -> Entry:
     """Return what starts `run --config CONFIG` with this Python on linux, macos or windows."""
     if system == "windows" and python.name == "python.exe":
         python = python.with_name("pythonw.exe")  # without a window
-    # -P: the current folder is the settings', and no place of programs.
+    # -P: the current folder is for settings, and no modules are loaded from it.
     command = [str(python), "-P", "-m", "pipeline", "run", "--config", str(config)]
     make = {"linux": _systemd, "macos": _launchd, "windows": _task}[system]
     return make(command, config.parent, home)
 
 
 def _systemd(command: Sequence[str], folder: Path, home: Path) -> Entry:
-    # systemd reads % as the beginning of a value of its own, also in a path.
+    # systemd reads % as the beginning of a specifier, also in a path.
     content = _UNIT.format(
         folder=str(folder).replace("%", "%%"), command=" ".join(map(_quoted, command))
     )
@@ -178,7 +178,7 @@ def _systemd(command: Sequence[str], folder: Path, home: Path) -> Entry:
 
 
 def _quoted(word: str) -> str:
-    """Return a word as systemd reads it in a command."""
+    """Return a word quoted for a systemd command."""
     for letter, escaped in (("\\", "\\\\"), ('"', '\\"'), ("%", "%%"), ("$", "$$")):
         word = word.replace(letter, escaped)
     return f'"{word}"' if " " in word else word
@@ -200,7 +200,7 @@ def _launchd(command: Sequence[str], folder: Path, home: Path) -> Entry:
             "StandardErrorPath": log,
         }
     )
-    # --print shows a Mac's file on Windows too, where no such number is: 501 is a Mac's first.
+    # --print also shows a Mac's file on Windows, which has no user ids: 501 is a Mac's first.
     of_user = f"gui/{os.getuid()}" if hasattr(os, "getuid") else "gui/501"
     return Entry(
         file,
@@ -223,10 +223,10 @@ def _task(command: Sequence[str], folder: Path, home: Path) -> Entry:
         ("Settings/MultipleInstancesPolicy", "IgnoreNew"),
         ("Settings/DisallowStartIfOnBatteries", "false"),
         ("Settings/StopIfGoingOnBatteries", "false"),
-        ("Settings/ExecutionTimeLimit", "PT0S"),  # none: the usual one is three days
-        ("Settings/Priority", "5"),  # tasks usually have 7, below normal
+        ("Settings/ExecutionTimeLimit", "PT0S"),  # no limit: the default is three days
+        ("Settings/Priority", "5"),  # the default is 7, below normal
         ("Settings/RestartOnFailure/Interval", "PT1M"),
-        ("Settings/RestartOnFailure/Count", "255"),  # the most there is
+        ("Settings/RestartOnFailure/Count", "255"),  # the maximum
         ("Actions/Exec/Command", command[0]),
         ("Actions/Exec/Arguments", subprocess.list2cmdline(command[1:])),
         ("Actions/Exec/WorkingDirectory", str(folder)),
@@ -249,7 +249,7 @@ def _task(command: Sequence[str], folder: Path, home: Path) -> Entry:
 
 
 def _show(file: Path, commands: Sequence[Sequence[str]]) -> int:
-    # To standard error: with --print standard output is the file, and can be redirected.
+    # On standard error: with --print, standard output is the file and can be redirected.
     print(f"# {file}", file=sys.stderr)
     for command in commands:
         print(f"# {subprocess.list2cmdline(command)}", file=sys.stderr)
@@ -257,15 +257,15 @@ def _show(file: Path, commands: Sequence[Sequence[str]]) -> int:
 
 
 def _do(commands: Sequence[Sequence[str]]) -> bool:
-    """Run commands of the system; say which one failed."""
+    """Run system commands; say which one failed."""
     for command in commands:
         try:
             done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
-            said = "" if not done.returncode else (done.stderr or done.stdout).strip() or "failed"
+            fault = "" if not done.returncode else (done.stderr or done.stdout).strip() or "failed"
         except OSError as error:
-            said = error.strerror or str(error)
-        if said:
+            fault = error.strerror or str(error)
+        if fault:
             line = subprocess.list2cmdline(command)
-            print(f"`{line}`: {said}\nTry it again by hand.", file=sys.stderr)
+            print(f"`{line}`: {fault}\nTry it again by hand.", file=sys.stderr)
             return False
     return True

@@ -1,4 +1,4 @@
-"""`learn`: every service makes the next one better. One step a subcommand."""
+"""`learn`: every service makes the next one better. Each step is a subcommand."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from pipeline.session.reader import find_session, sessions
 
 _SAYS = "Learn from services: collect, train, compare, deploy, roll back."
 _NOT_IN = "held-out pairs, which are kept out of the mix"
-# Each % twice: argparse fills in its own values behind a single one.
+# Each % twice: argparse reads a single one as a placeholder.
 _STAGE = "first: Bible 70, sermon 25, glossary 5 %%; later: 50, 40, 10 (%(default)s)"
 _EPILOG = """\
 steps, in the order of a month:
@@ -95,7 +95,7 @@ def _add_reading(
 
 
 def _folders(arguments: argparse.Namespace, directory: Path) -> list[Path]:
-    """Return the sessions that are named, all of them where none is. Raises SessionError."""
+    """Return the named sessions, or all if none is named. Raises SessionError."""
     return [find_session(name, directory) for name in arguments.names] or sessions(directory)
 
 
@@ -116,7 +116,7 @@ def _collect(arguments: argparse.Namespace) -> int:
         everyday=common_words(translate.source),
         general=read_general(Path(general), translate.source, translate.target) if general else (),
         speaker=arguments.speaker,
-        # Who names a demo wants it.
+        # A demo that is named is wanted.
         demos=arguments.demos or bool(arguments.names),
     )
     with progress() as bars:
@@ -125,7 +125,7 @@ def _collect(arguments: argparse.Namespace) -> int:
         def looked(name: str) -> None:
             bars.update(task, advance=1, description=name)
 
-        # Nothing is written, so no other step has to be kept out.
+        # Nothing is written, so the lock against other steps is not needed.
         if arguments.dry_run:
             made = collect(data, folders, given, dry_run=True, on_session=looked)
         else:
@@ -152,10 +152,10 @@ def _judge(arguments: argparse.Namespace) -> int:
 
 def _tell(made: Collected, data: DataFolder, *, dry_run: bool) -> None:
     console = Console(highlight=False)
-    told = f"{len(made.new)} sessions read, {made.unchanged} unchanged, {made.sessions} in all"
-    console.print(f"{told}{'. Nothing is written (--dry-run).' if dry_run else '.'}")
+    text = f"{len(made.new)} sessions read, {made.unchanged} unchanged, {made.sessions} in all"
+    console.print(f"{text}{'. Nothing is written (--dry-run).' if dry_run else '.'}")
     for each in made.skipped:
-        # No markup: what people said or named may have brackets of its own.
+        # No markup: spoken text and names may contain brackets.
         console.print(f"  {each.session} was left out: {each.why}", markup=False)
     table = Table(show_header=False, box=None, pad_edge=False)
     rate = f" ({made.pairs_per_hour:g} an hour of speech)" if made.pairs_per_hour else ""
@@ -225,10 +225,10 @@ def _remove(arguments: argparse.Namespace) -> int:
 
 
 def _shares(counts: Mapping[str, int], of: int = 0) -> str:
-    # At least 1: what has nothing in it has no shares, and is no error.
+    # At least 1: an empty mix has no shares, which is not an error.
     total = max(1, of or sum(counts.values()))
-    told = sorted(counts.items(), key=lambda each: -each[1])
-    return ", ".join(f"{name} {count / total:.1%}" for name, count in told) or "none"
+    items = sorted(counts.items(), key=lambda each: -each[1])
+    return ", ".join(f"{name} {count / total:.1%}" for name, count in items) or "none"
 
 
 def _counted(counts: Mapping[str, int]) -> str:
@@ -249,16 +249,16 @@ def _focus(arguments: argparse.Namespace) -> int:
 def _tell_focus(found: Focus) -> None:
     console = Console(highlight=False)
     for each in found.terms:
-        said = f"{each.term}: misheard {each.misheard} of {each.said} times"
-        console.print(said, markup=False)
+        line = f"{each.term}: misheard {each.misheard} of {each.said} times"
+        console.print(line, markup=False)
     if found.speaker is not None:
         who = found.speaker
-        said = f"{who.speaker} is heard worst: confidence {who.confidence:.2f} on average"
-        console.print(said, markup=False)
+        line = f"{who.speaker} is heard worst: confidence {who.confidence:.2f} on average"
+        console.print(line, markup=False)
     console.print(f"To review: {len(found.review)} of {found.captions} captions", markup=False)
     for worst in found.review[:_SHOWN]:
-        said = f"  {worst.session_id} {worst.id} ({worst.score:.2f}) {worst.text}"
-        console.print(said, markup=False, overflow="ellipsis", no_wrap=True)
+        line = f"  {worst.session_id} {worst.id} ({worst.score:.2f}) {worst.text}"
+        console.print(line, markup=False, overflow="ellipsis", no_wrap=True)
 
 
 def _cycle(arguments: argparse.Namespace) -> int:
@@ -270,7 +270,7 @@ def _cycle(arguments: argparse.Namespace) -> int:
         for step in due:
             print(shlex.join(("stark-translate", *step.words, *options)))
         return 0
-    # A timer does not know of services, and training beside one would make captions late.
+    # A timer does not know about services, and training during one would delay captions.
     if arguments.if_quiet and is_serving(directory):
         print("A service is going on: nothing is done.")
         return 0
@@ -278,7 +278,7 @@ def _cycle(arguments: argparse.Namespace) -> int:
         due,
         options,
         directory=directory,
-        # At once: what follows is printed by another process.
+        # At once: another process prints the next lines.
         on_step=lambda step: print(f"{' '.join(step.words)}", flush=True),
     )
     for step in failed:

@@ -1,4 +1,4 @@
-"""The steps of `learn` that put models into service: comparing, deploying, going back."""
+"""The steps of `learn` that put models into service: compare, deploy, roll back."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def add_model_steps(steps: Commands) -> None:
     """Describe the steps."""
     says = "Compare a new model with the one in use; exit code 1: keep the old one, 2: error."
     step = _add_model_step(steps, "compare", _compare, says)
-    # Else an error would be taken for a verdict.
+    # Otherwise the exit code of an error would look like a verdict.
     step.set_defaults(broken=2)
     option = step.add_argument
     option("old", help="name or path of the old model")
@@ -79,7 +79,7 @@ def opened(arguments: argparse.Namespace) -> tuple[Settings, DataFolder]:
 
 
 def progress() -> Progress:
-    """Return a progress bar that leaves nothing behind."""
+    """Return a progress bar that is removed at its end."""
     return Progress(
         TextColumn("{task.description}"),
         BarColumn(),
@@ -97,10 +97,10 @@ def count_of(text: str) -> int:
 
 
 def _compare(arguments: argparse.Namespace) -> int:
-    # Where they come from, too: they are loaded once more for each model.
+    # With the origins of the settings: they are loaded once more for each model.
     loaded, data = settings_of(arguments), opened(arguments)[1]
     translate, log = loaded.settings.translate, loaded.settings.log
-    # What the engines say while they load would bury the bar and the table.
+    # The log of the engines while they load would hide the bar and the table.
     logs.configure_quietly(log.level, log.format)
     role: CaptionRole = arguments.role
     count: int = arguments.sentences
@@ -139,13 +139,13 @@ def _show(made: ModelComparison) -> None:
     for row in rows:
         table.add_row(*row.values())
     console.print(table)
-    # In turns on the same machine, so only their ratio means anything elsewhere.
+    # Measured in turns on the same machine: only the ratio is valid elsewhere.
     if made.old_ms and made.new_ms and made.old_ms.p50:
         ratio = made.new_ms.p50 / made.old_ms.p50
         console.print(f"An answer takes {ratio:.2f} times as long (median, in turns).")
     if made.at_most:
         console.print(f"At most {made.at_most} of each set were asked.")
-    # No markup: a set is named by whoever measures, with brackets perhaps.
+    # No markup: users name the sets, and the names may have brackets.
     console.print(f"{made.verdict}: {' '.join(made.words)}", markup=False)
 
 
@@ -154,11 +154,11 @@ def _deploy(arguments: argparse.Namespace) -> int:
     role: Role = arguments.role
     name = arguments.name or f"ours-{role}-{datetime.now(UTC):%Y-%m-%d}"
     if arguments.dry_run:
-        # Looked at all the same: a dry run is to find what the real one would refuse.
+        # Checked here too: a dry run must find what the real run would refuse.
         weights_to_deploy(arguments.model)
         print(f"{KEYS[role]} would become {name!r}. Nothing is changed (--dry-run).")
         return 0
-    # One step at a time: a timer's cycle may want the data folder at this moment too.
+    # One step at a time: a timer's cycle may use the data folder at the same time.
     with data.hold(), Console(stderr=True).status(f"Copying {arguments.model}"):
         made = deploy(
             loaded,

@@ -79,7 +79,7 @@ def add_training_steps(steps: Commands) -> None:
 
 
 def _add_training(steps: Commands, name: str, run: Run, says: str) -> argparse.ArgumentParser:
-    """Add a step with the options that every one has that trains."""
+    """Add a step with the options that all training steps have."""
     step = add_step(steps, name, run, says)
     says = "training time in minutes (%(default)g)"
     step.add_argument("--minutes", type=minutes_of, default=60, help=says)
@@ -113,7 +113,7 @@ def _translate(arguments: argparse.Namespace) -> int:
 def _marian_base(settings: Settings, named: str) -> Path:
     """Return the Marian that a training begins from, the one in use if none is named.
 
-    Raises ModelError; ConfigError where it translates other languages: its vocabulary lacks theirs.
+    Raises ModelError; ConfigError if it translates other languages: its vocabulary lacks these.
     """
     name = named or translator_name(settings, "marian")
     key = "--base" if named else KEYS["marian"]
@@ -124,9 +124,9 @@ def _marian_base(settings: Settings, named: str) -> Path:
 def _gemma_base(settings: Settings, named: str) -> Path:
     """Return the file or folder that a training begins from, the file in use if none is named.
 
-    Whether its vocabulary can be trained the trainer says. Raises ModelError.
+    The trainer checks whether its vocabulary can be trained. Raises ModelError.
     """
-    if named and Path(named).exists():  # a folder of Hugging Face, which is no model to use
+    if named and Path(named).exists():  # a Hugging Face folder, which no service can use
         return Path(named)
     model, key = translator_name(settings, "gemma", named), "--base" if named else KEYS["gemma"]
     return resolve("gemma", model, ModelLibrary.of(settings), key=key)
@@ -134,7 +134,7 @@ def _gemma_base(settings: Settings, named: str) -> Path:
 
 def _hear(arguments: argparse.Namespace) -> int:
     settings, data = opened(arguments)
-    # For its hot words only: it is not loaded.
+    # Only for its hot words; it is not loaded.
     engine = recognizer(settings, Dictionary(settings))
     spec = recognizer_spec(settings)
     if spec.kind != "whisper":
@@ -143,7 +143,7 @@ def _hear(arguments: argparse.Namespace) -> int:
             f'stt.engine = "{spec.kind}": only Whisper can learn to hear here.',
             'Set stt.engine to "whisper" for this.',
         )
-    # The stretch of sound that is encoded in a service: it learns on what it will be given.
+    # The length of audio that is encoded in a service: the training uses the same.
     window_s = float(spec.arguments["window_s"])
     order = TrainingOrder(
         role="stt",
@@ -154,7 +154,7 @@ def _hear(arguments: argparse.Namespace) -> int:
         threads=arguments.threads,
         more=(
             *("--lang", settings.translate.source, "--window-s", f"{window_s:g}"),
-            # It learns with the words before it that a service gives it to listen for.
+            # It learns with the same hot words before the text as in a service.
             *(("--context", engine.hotwords) if engine.hotwords else ()),
             *("--batch", str(arguments.batch), "--device", arguments.device),
             *_steps(arguments),
@@ -172,10 +172,10 @@ def _run_training(order: TrainingOrder, *, dry_run: bool) -> int:
     """Train, or print what would be run; return the exit code. Raises LearningError."""
     if dry_run:
         for command in commands(order):
-            # As a shell takes it: it can be copied to the machine that is to train.
+            # Quoted for a shell: it can be copied to the machine that trains.
             print(shlex.join(command))
         return 0
-    # Line by line: of an hour of training nothing else is to be seen.
+    # Line by line: nothing else shows the progress of an hour of training.
     made = train(order, on_line=lambda line: print(line, file=sys.stderr, flush=True))
     print(f"The model is in {made}; now: stark-translate learn compare ... --role {order.role}")
     return 0
@@ -188,7 +188,7 @@ def _distill(arguments: argparse.Namespace) -> int:
     if arguments.dry_run:
         print(f"{teacher.model} would teach {teaching.mix}; then:")
         return _run_training(training, dry_run=True)
-    # Before the teaching, which takes long and would be of no use without them.
+    # Checked before the teaching, which takes long and is useless without them.
     require_trainers()
     log = teacher.settings.log
     logs.configure_quietly(log.level, log.format)
@@ -201,15 +201,15 @@ def _distill(arguments: argparse.Namespace) -> int:
 def _orders(
     arguments: argparse.Namespace, settings: Settings, teacher: Teacher, data: DataFolder
 ) -> tuple[TeachingOrder, TrainingOrder]:
-    """Return what is taught, and what the student is then trained on. Raises ModelError."""
+    """Return the order for the teacher, then the student's training order. Raises ModelError."""
     translate = teacher.settings.translate
     role: Literal["marian", "gemma"] = arguments.student
     out: Path = arguments.out or data.path / ("distill" if role == "marian" else "distill-gemma")
     second = arguments.round == 2
     base_of = _marian_base if role == "marian" else _gemma_base
-    # A second round goes on with the model that the first one has made.
+    # A second round continues with the model of the first one.
     base = base_of(settings, arguments.base or (str(out / "model") if second else ""))
-    # By the files and not by the names: two names may lead to one model.
+    # Files are compared, not names: two names may lead to one model.
     if teacher.engine == role:
         taught_by = resolve(role, teacher.model, ModelLibrary.of(teacher.settings))
         if taught_by.resolve() == base.resolve():

@@ -54,7 +54,7 @@ embedding = learn.embedding, which says whether two translations mean the same.
 Fetched models are in {}; docs/MODELS.md says more about choosing."""
 _SHIPS = "{} ships with the program."
 _WIDE = 110
-"""Columns of a terminal that has room for the last column of the list."""
+"""Terminal width, in columns, from which the list shows its last columns."""
 _STYLES: Mapping[State, str] = {
     "ships": "green",
     "here": "green",
@@ -99,7 +99,7 @@ def _list(arguments: argparse.Namespace) -> int:
         print_json([asdict(row) for row in found])
         return 0
     console = Console(highlight=False)
-    # Long cells would be wrapped word by word: on a narrow terminal they stand below the table.
+    # Long cells would be wrapped word by word: a narrow terminal shows them below the table.
     wide = console.width >= _WIDE
     table = Table(box=None, header_style="bold", pad_edge=False)
     for title in ("name", "for", "size", "memory", "state", "licence"):
@@ -121,7 +121,7 @@ def _list(arguments: argparse.Namespace) -> int:
     console.print(table)
     if not wide:
         console.print("\n[bold]when to choose it[/bold]")
-        # In this order: the starter has a row for each role, of which the last has the most pairs.
+        # The starter has a row for each role; the dict keeps the last, which has the most pairs.
         for name, row in {row.name: row for row in found if row.choose}.items():
             console.print(Text(f"{name} ({_languages(row)}): {row.choose}"), soft_wrap=True)
     console.print(Text(_FOOT.format(store.directory), "dim"), soft_wrap=True)
@@ -138,7 +138,7 @@ def _pull(arguments: argparse.Namespace) -> int:
     names = list(arguments.names)
     if arguments.configured:
         used = [value for _, value in _used(settings)]
-        # A path looks like a hub id: what is a folder here is not fetched.
+        # A path can look like a hub id: what exists here as a path is not fetched.
         names += [n for n in used if n in store.known or (hub_id(n) and not Path(n).exists())]
         if not names:
             print("The settings name no model that would have to be fetched.")
@@ -147,19 +147,19 @@ def _pull(arguments: argparse.Namespace) -> int:
         message = "Which model is to be fetched?"
         raise UsageError("model-unnamed", message, "`stark-translate models list` shows them.")
     code = 0
-    # Each once: the settings may name a model twice, and a user one that they name.
+    # Each once: the settings may name a model twice, and the user may name it too.
     for name in dict.fromkeys(names):
         try:
             _pull_one(name, store, arguments)
         except ModelError as error:
             streams.say(f"stark-translate: {error}")
-            # Go on with the others: an hour of fetching should not end at the first bad name.
+            # Continue with the others: an hour of fetching should not end at the first bad name.
             code = error.exit_code
     return code
 
 
 def _pull_one(name: str, store: ModelLibrary, arguments: argparse.Namespace) -> None:
-    """Fetch one model, unless all of it is here. Raises ModelError."""
+    """Fetch one model, unless it is complete already. Raises ModelError."""
     if name in SHIPPED_MODELS:
         print(_SHIPS.format(name))
         return
@@ -169,13 +169,13 @@ def _pull_one(name: str, store: ModelLibrary, arguments: argparse.Namespace) -> 
         return
     with Download(accept_terms=arguments.accept_terms) as shown:
         manifest = shown.obtain(name, store, arguments.revision)
-    # JSON's quotes are TOML's, too: the line can be copied into config.toml.
+    # JSON and TOML quote alike: the line can be copied into config.toml.
     print(f"{name} is ready: {KEYS[manifest.role]} = {orjson.dumps(name).decode()}")
 
 
 def _verify(arguments: argparse.Namespace) -> int:
     _, store = _opened(arguments)
-    # A model that is here and is being pulled again has a half as well.
+    # A complete model that is being pulled again also has an incomplete copy.
     names = arguments.names or list(dict.fromkeys((*store.names(), *store.halves())))
     if not names:
         print(f"No model has been fetched into {store.directory}.")
@@ -242,9 +242,9 @@ def _used(settings: Settings) -> list[tuple[Role, str]]:
 
 
 class Download:
-    """Fetches models with a progress bar; a context manager, so that no bar stays behind.
+    """Fetches models with a progress bar; a context manager, so that the bar is always removed.
 
-    Terms are accepted by `accept_terms`, or by an answer on the terminal.
+    The user accepts terms with `accept_terms`, or by an answer on the terminal.
     """
 
     def __init__(self, *, accept_terms: bool = False) -> None:
@@ -265,13 +265,13 @@ class Download:
                 name, store, revision, accept=self.accept, begin=self._begin, on_failure=self._fail
             )
         except KeyboardInterrupt:
-            self._bars.stop()  # first: it redraws over what is printed
+            self._bars.stop()  # first: it redraws over printed lines
             streams.say(f"Stopped. The next pull of {name} goes on from here.")
             raise
 
     def accept(self, ordered: Order) -> bool:
-        """Ask for terms that nobody has accepted here; False where nobody can be asked."""
-        # Asked on one, answered on the other: without both there is nobody to ask.
+        """Ask the user to accept terms; False if nobody can be asked."""
+        # The question is on stderr and the answer on stdin: without both nobody can be asked.
         if self._accept_terms or not (sys.stdin.isatty() and sys.stderr.isatty()):
             return self._accept_terms
         streams.say(f"{ordered.name} is under the {ordered.licence} terms: {ordered.terms}")
@@ -302,7 +302,7 @@ class Download:
 
 
 def progress() -> Progress:
-    """Return a display of progress on standard error; it shows nothing unless on a terminal."""
+    """Return a progress display on standard error; without a terminal it shows nothing."""
     console = Console(stderr=True)
     return Progress(
         TextColumn("{task.description}"),

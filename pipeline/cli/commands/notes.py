@@ -1,4 +1,4 @@
-"""`notes`: what a preacher's notes tell beforehand, for the next service only."""
+"""`notes`: read names and verses from a preacher's notes, for the next service only."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ def _place(arguments: argparse.Namespace) -> Path:
 def _add(arguments: argparse.Namespace) -> int:
     place = _place(arguments)
     lang = settings_of(arguments).settings.translate.source
-    # Files add up; what is there may have been corrected by hand.
+    # New files are added; the notes so far may have been corrected by hand.
     notes = [read_notes(place)] if place.exists() else []
-    # All before anything is written: one that cannot be read changes nothing.
+    # All are read before anything is written: an unreadable one changes nothing.
     notes += [asyncio.run(draw_out(content_of(file), str(file), lang)) for file in arguments.files]
     whole = joined(notes)
     write_notes(place, written(whole, ", ".join(file.name for file in arguments.files)))
@@ -59,7 +59,7 @@ def _show(arguments: argparse.Namespace) -> int:
 def _remove(arguments: argparse.Namespace) -> int:
     place = _place(arguments)
     try:
-        # Not asked first whether it is there: a service that begins may take it in between.
+        # No check first whether it exists: a service that begins may take it in between.
         place.unlink()
     except FileNotFoundError:
         raise NotesError("notes-missing", f"{place}: there are no notes.") from None

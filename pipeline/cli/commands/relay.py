@@ -1,4 +1,4 @@
-"""`relay`: serve displays anywhere with what a church publishes."""
+"""`relay`: serve displays anywhere with the captions that a church publishes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def add(commands: Commands) -> None:
 
 
 def _relay(arguments: argparse.Namespace) -> int:
-    # Refused and not hidden: by now the password is in the list of processes.
+    # Refused, not hidden: the password is already in the list of processes.
     if "@" in (arguments.nats or ""):
         raise UsageError(
             "relay-password",
@@ -64,7 +64,7 @@ async def _serve(relay: Relay) -> int:
     try:
         await asyncio.wait({relay.following, ended}, return_when=asyncio.FIRST_COMPLETED)
         if relay.following.done():
-            relay.following.result()  # a bug: its trace is wanted
+            relay.following.result()  # a bug: its traceback is wanted
     finally:
         ended.cancel()
         await asyncio.gather(ended, return_exceptions=True)

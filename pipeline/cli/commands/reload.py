@@ -41,7 +41,7 @@ def add(commands: Commands) -> None:
 
 def _reload(arguments: argparse.Namespace) -> int:
     try:
-        # Read here as well: address and token are in them, and a mistake is told at once.
+        # Read here too: they contain address and token, and a mistake is reported at once.
         settings = settings_of(arguments).settings
     except ConfigError as error:  # the daemon would say the same
         raise ConfigError(error.code, f"Not reloaded: {error.message}", error.fix) from None
@@ -57,7 +57,7 @@ def _reload(arguments: argparse.Namespace) -> int:
 
 def _show(console: Console, answer: dict[str, Any]) -> None:
     rows = [(key, says, style) for kind, says, style in _EFFECTS for key in answer[kind]]
-    # All rows at once, so that the effects stand below each other.
+    # All rows at once, so that the effects are aligned.
     width = max((len(key) for key, _, _ in rows), default=0)
     for key, says, style in rows:
         console.print(Text.assemble(f"{key:<{width}}  ", (says, style)), soft_wrap=True)

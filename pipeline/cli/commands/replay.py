@@ -71,13 +71,13 @@ def _speed(text: str) -> float:
 
 _MODE: Mode = "demo"
 _LEAD_S = 1.0
-"""Silence before the first caption, however long the session's own was."""
+"""Silence before the first caption, whatever it was in the session."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Health(HealthRecord):
     speed: float
-    """Times the pace of speech; /healthz tells it."""
+    """Multiple of the pace of speech; /healthz reports it."""
 
 
 class Replay:
@@ -91,7 +91,7 @@ class Replay:
             raise SessionError("session-empty", f"{folder} holds no caption.", "Choose another.")
         self._folder = folder
         self._captions = [
-            # As if each had been made in one piece: the session's own seq counts partials too.
+            # As if each was made at once: the session's own seq counts partials too.
             replace(message, seq=seq, revision=1)
             for seq, message in enumerate(captions, 1)
         ]
@@ -101,7 +101,7 @@ class Replay:
         self._screen = screen
         self._at_s = max(0.0, captions[0].start_s - _LEAD_S)
         self._board = CaptionBoard(
-            # Not the session's own name: a display that was there must not take this for a resume.
+            # Not the session's own name: a display that followed it must not see this as a resume.
             f"replay-{folder.name}",
             session.langs["source"],
             session.langs["target"],
@@ -111,7 +111,7 @@ class Replay:
             (self._board,),
             settings.server,
             mode=_MODE,
-            # Nobody needs to know a random one: a replay takes no commands.
+            # A random token that nobody knows is enough: a replay takes no commands.
             token=settings.operator.token or secrets.token_urlsafe(16),
             metrics=Metrics(),
             church=settings.church,
@@ -132,25 +132,25 @@ class Replay:
         return 0
 
     async def _show(self, stop: asyncio.Event) -> None:
-        """Show every caption in its time, then the end; return early when asked to stop."""
+        """Show every caption at its time, then the end; return early when asked to stop."""
         now_s = asyncio.get_running_loop().time
         first_s, began_s = self._at_s, now_s()
         self._state("listening")
         for at_s, message in _schedule(self._captions):
             due_s = began_s + (at_s - first_s) / self._speed
             with suppress(TimeoutError):
-                # Until a moment, not for a time: what each step takes does not add up.
+                # An absolute time, not a duration: delays of the steps do not add up.
                 async with asyncio.timeout_at(due_s):
-                    # The last captions stay on the screens until somebody ends it.
+                    # The last captions stay on the screens until somebody ends the replay.
                     await stop.wait()
             if stop.is_set():
                 break
-            # Told by /healthz, as a service tells how much it has heard.
+            # /healthz reports it, as a service reports how much it has heard.
             self._at_s = at_s
             if message is None:
                 self._state("speech")
                 continue
-            # `restore` takes its seq as it is; `show` would make a new version of it.
+            # `restore` keeps its seq; `show` would make a new revision.
             self._board.restore([message])
             self.hub.publish(message, self._board.target)
             self._screen.on_caption(message, self._board.target)
@@ -163,7 +163,7 @@ class Replay:
         self._screen.on_state(state, "")
 
     def _health(self) -> _Health:
-        """Return how the showing is: no engine works in it and nothing is given up."""
+        """Return the health of the replay: no engine works in it and nothing is dropped."""
         return _Health(
             utc=utc_now(),
             state=self._shown,
@@ -187,9 +187,9 @@ class Replay:
 
 
 def _schedule(captions: Sequence[CaptionMessage]) -> list[tuple[float, CaptionMessage | None]]:
-    """Return what happens when, in seconds of audio: a caption is heard (None), then it is there.
+    """Return the steps with their seconds of audio: a caption is heard (None), then it is shown.
 
-    In the order of the captions, so that one which begins before the last has ended waits for it.
+    In the order of the captions: one that begins before the last has ended waits for it.
     """
     steps: list[tuple[float, CaptionMessage | None]] = []
     for message in captions:

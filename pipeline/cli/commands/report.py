@@ -49,7 +49,7 @@ def _report(arguments: argparse.Namespace) -> int:
     out: Path = arguments.out or folder / "report.html"
     _write(out, report(folder, arguments.reference))
     print(f"{folder.name} is in {out}", file=sys.stderr)
-    # Resolved: a relative path has no address.
+    # Resolved: a relative path has no file address.
     open_page(out.resolve().as_uri(), arguments.browser)
     return 0
 
@@ -57,7 +57,7 @@ def _report(arguments: argparse.Namespace) -> int:
 def _dashboard(arguments: argparse.Namespace) -> int:
     settings = settings_of(arguments).settings
     directory = Path(settings.session.directory)
-    # At least one: behind the 0th from the end are all of them.
+    # At least one: a slice from -0 has all of them.
     folders = sessions(directory)[-max(1, arguments.last) :]
     if not folders:
         message = f"No session is kept in {directory}."
@@ -73,7 +73,7 @@ def _write(out: Path, page: str) -> None:
     match out.suffix.lower():
         case ".html" | ".htm":
             write_bytes_out(out, page.encode())
-        # By a browser: it knows every script, and the page's own rules for print.
+        # Made by a browser: it knows every script, and the page's own print styles.
         case ".pdf":
             write_bytes_out(out, printed(page))
         case _:

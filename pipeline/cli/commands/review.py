@@ -46,7 +46,7 @@ def add(commands: Commands) -> None:
 def _review(arguments: argparse.Namespace) -> int:
     settings = settings_of(arguments).settings
     logs.configure(settings.log.level, settings.log.format)
-    any_port = arguments.port is None  # a port that was asked for is that one, or an error
+    any_port = arguments.port is None  # a requested port that is taken is an error
     return review(
         session_of(arguments),
         settings,
@@ -66,11 +66,11 @@ def review(
 ) -> int:
     """Serve the review of a session to this machine until Ctrl-C. Raises SessionError, ServerError.
 
-    `host` lets others in. `any_port` allows another port where the one of the settings is taken.
-    `browser`: open the page here; None: where there is a terminal.
+    `host` allows access from other machines. `any_port` allows another port if that of the
+    settings is taken. `browser`: open the page here; None: only on a terminal.
     """
     directory = Path(settings.session.directory)
-    # Made if there is none: a review may come before this machine's first service.
+    # Created if it is missing: a review may come before this machine's first service.
     token = token_in_force(settings.operator.token, directory)
     server = settings.server.model_copy(update={"host": host})
     terms = [rule.write for rule in Dictionary(settings).lexicon.rules]
@@ -79,7 +79,7 @@ def review(
             kept = token_place(settings.operator.token, directory)
             print(f"The page will ask for the operator's token ({kept}).", file=sys.stderr)
         taught = ""
-        with suppress(LearningError):  # a data folder that is damaged stops no review
+        with suppress(LearningError):  # a damaged data folder does not stop a review
             taught = last_lesson(DataFolder(Path(settings.learn.directory)))
         serving = partial(ReviewServer, reviewed, token=token, taught=taught)
         asyncio.run(
@@ -117,7 +117,7 @@ async def _serve(
         name, left = reviewed.folder.name, reviewed.left
         says = f"{left} captions of {name} to review: {server.address} (Ctrl-C ends)"
         print(says, file=sys.stderr)
-        if sys.stderr.isatty():  # a log must not have it
+        if sys.stderr.isatty():  # a log must not contain the token
             print(f"With the token: {link_with(token, server.address)}", file=sys.stderr)
         open_with_token(token, server.address, directory, browser)
         await stop.wait()

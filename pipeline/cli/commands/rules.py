@@ -1,4 +1,4 @@
-"""`rules`: what operators held for one service, for the church's own dictionary."""
+"""`rules`: put rules that operators held for one service into the church's own dictionary."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ def _rules(arguments: argparse.Namespace) -> int:
     if not held:
         print(f"{folder.name}: no rule was held.", file=sys.stderr)
         return 0
-    # None: --accept was not given, which differs from one without words.
+    # None: no --accept, which differs from --accept without words.
     if arguments.accept is None:
         for rule in held:
             print(_line(rule))
         again = f"stark-translate rules {folder.name} --accept"
         print(f"For every service to come: {again}", file=sys.stderr)
         return 0
-    # Empty for --accept without a word, which takes all of them.
+    # Empty for --accept without a word: then all are accepted.
     wanted = {word.casefold() for word in arguments.accept}
     dictionary = Dictionary(settings_of(arguments).settings)
     for rule in held:
@@ -50,7 +50,7 @@ def _line(rule: RuleEvent) -> str:
 
 
 def _accept(dictionary: Dictionary, rule: RuleEvent) -> str:
-    """Add a rule to the church's file; return what came of it. Raises DictionaryError."""
+    """Add a rule to the church's file; return the outcome. Raises DictionaryError."""
     if rule.lang:
         glossaries = dictionary.glossaries
         glossaries.add(rule.lang, rule.heard, rule.write, datetime.now(UTC))
@@ -58,7 +58,7 @@ def _accept(dictionary: Dictionary, rule: RuleEvent) -> str:
     try:
         dictionary.add(rule.heard, rule.write, datetime.now(UTC))
     except DictionaryError as error:
-        # Accepted before, or written by hand: the others are accepted all the same.
+        # Accepted before, or written by hand: the other rules are still accepted.
         if error.code != "dictionary-duplicate-phrase":
             raise
         return f"{dictionary.own} has a rule for it already."

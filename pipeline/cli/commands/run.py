@@ -48,21 +48,21 @@ log = structlog.get_logger()
 
 SYNTHETIC = "The starter recognizer knows synthetic voices only."
 _TRY = timedelta(minutes=10)
-"""A shorter run in which nothing was said leaves no session; of a longer one the records tell why
-nothing was heard."""
+"""A shorter run without speech leaves no session. The records of a longer one show why nothing was
+heard."""
 TRIAL = "The translator that ships is for trying things out, not for a service."
 
 
 @dataclass(frozen=True, slots=True)
 class _Ended:
-    """A daemon that has run."""
+    """The result of a daemon's run."""
 
     code: int
     folder: Path
     screen: Screen
     is_stuck: bool
     has_other_recognizer: bool
-    """The recognizer that "auto" had chosen could not be loaded, and there is another one."""
+    """The recognizer that "auto" chose could not be loaded, and there is another one."""
 
 
 def add(commands: Commands) -> None:
@@ -91,7 +91,7 @@ def _dry_run(arguments: argparse.Namespace) -> int:
         wanted = sys.stdin.isatty() and sys.stderr.isatty()
 
     def then(folder: Path, _: Screen) -> None:
-        # Imported when the service is over: its start must not wait for them.
+        # Imported after the service: its start must not wait for them.
         from pipeline.cli.commands.review import review  # noqa: PLC0415
         from pipeline.review.report import report  # noqa: PLC0415
 
@@ -107,14 +107,14 @@ def _dry_run(arguments: argparse.Namespace) -> int:
 
 
 def _say_models(settings: Settings, mode: Mode) -> None:
-    """Log what this runs on, and what would be better than the starter."""
+    """Log the models in use, and which are better than the starter."""
     names = names_in_use(settings)
     log.info("models", **{engine.replace(" ", "_"): name for engine, name in names.items()})
     if settings.stt.engine == "openai":
         log.info("sound is sent", server=urlsplit(settings.server_of(settings.stt).url).netloc)
     if names["recognizer"] == STARTER_MODEL:
         log.warning("starter", reason=SYNTHETIC, better=f"stark-translate models pull {FIRST}")
-    # Whoever tries a recording knows that it is a trial.
+    # A user who plays a recording knows that it is a trial.
     live = mode == "live" and not settings.audio.input
     if live and names.get("final translator") in SHIPPED_MODELS:
         log.warning("starter", reason=TRIAL, better="stark-translate setup")
@@ -128,20 +128,20 @@ def serve(
     then: Callable[[Path, Screen], None] | None = None,
     at_desk: Callable[[str], None] | None = None,
 ) -> int:
-    """Run the daemon to its end, and `then` if that was a good one; return the exit code.
+    """Run the daemon to its end, and call `then` if it succeeded; return the exit code.
 
-    `at_desk` is called on the event loop with the console's address as soon as it is up.
+    `at_desk` is called on the event loop with the address of the operator's page once it is up.
     """
     ended = _caption(loaded, mode, loop=loop, at_desk=at_desk)
-    # What crashed is remembered, so that each turn takes another one: there are few.
+    # Crashed models are remembered, so that each turn takes another one: there are few.
     while ended.has_other_recognizer:
         log.warning("recognizer given up", goes_on_with=recognizer_name(loaded.settings))
         ended = _caption(loaded, mode, loop=loop, at_desk=at_desk)
-    gc.collect()  # of the models nothing is left: a review may be open while a service runs
+    gc.collect()  # frees the models: a review may be open while a service runs
     if then is not None and not ended.code and ended.folder.exists():
         then(ended.folder, ended.screen)
     if ended.is_stuck:
-        # A thread inside a hung engine would hold up (or crash) the interpreter's own end.
+        # A thread inside a hung engine would block (or crash) the interpreter's exit.
         streams.settle()
         os._exit(ended.code)
     return ended.code
@@ -162,12 +162,12 @@ def _caption(
         message, fix = factory.what_stands_in(settings, pair)
         log.warning("no translator", message=message, fix=fix)
     live = mode == "live"
-    # A comparison is for rehearsals and a voice for the audience: elsewhere they take memory only.
+    # Only rehearsals need the comparison, and only an audience the voice: both take memory.
     made = factory.engine_processes(settings, compare=not live, speech=live)
     if settings.audio.input:
-        # Before models load and a session begins: most mistakes of a first try are of this kind.
+        # Before models load and a session begins: most mistakes of a first try are here.
         factory.audio_file(settings).check()
-    # First of all: while the models load, the rest of the program is made.
+    # First: while the models load, the rest of the program is built.
     with made as processes:
 
         def session(settings: Settings) -> App:
@@ -200,7 +200,7 @@ def _caption(
         finally:
             screen.close()
     if app.failure is not None:
-        streams.say(f"stark-translate: {app.failure}")  # and that is the last word
+        streams.say(f"stark-translate: {app.failure}")  # and that is the last message
     elif mode != "demo" and app.folder.exists():  # a demo says so below its table
         was_try = mode == "live" and not (code or app.is_stuck) and _is_short(app.folder)
         if was_try and discard_if_empty(app.folder):
@@ -212,36 +212,36 @@ def _caption(
 
 
 def _is_short(folder: Path) -> bool:
-    """Whether a session that ends now is a try, and not a service in which nothing was heard."""
+    """Whether a session that ends now is a short try, not a service in which nothing was heard."""
     began = start_utc(folder.name)
     return began is not None and datetime.now(UTC) - began < _TRY
 
 
 def _hold_sessions(session: Callable[[Settings], App], settings: Settings) -> tuple[App, int]:
-    """Run one session after another, with the same engines, until one is the last.
+    """Run one session after another, with the same engines, until no new one is wanted.
 
-    Returns that and its exit code.
+    Returns the last one and its exit code.
     """
     while True:
         app = session(settings)
         try:
             code = asyncio.run(app.run())
         finally:
-            # Before the next session is made, which takes the notes.
+            # Before the next session is created, because it takes the notes.
             if app.has_begun:
                 give_back_notes(app.folder)
             else:
                 discard_failed_start(app.folder)
         if not app.wants_new_session or app.is_stuck:
             return app, code
-        # As they are at its end: what operators have reloaded holds in the next session too.
+        # The settings at its end: those that operators reloaded also hold in the next session.
         settings = app.settings
         # In a thread: the report draws plots, and the next session must not wait for it.
         Thread(partial(_finish, app.folder), "report", failed=lambda _: None).start()
 
 
 def _finish(folder: Path) -> None:
-    """Leave a session's report in its folder; a session in which nothing happened goes."""
+    """Write a session's report into its folder; delete a session in which nothing happened."""
     from pipeline.review.report import report  # noqa: PLC0415 - as above
 
     try:

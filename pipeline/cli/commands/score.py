@@ -57,7 +57,7 @@ def add(commands: Commands) -> None:
 
 
 def _score(arguments: argparse.Namespace) -> int:
-    # First of all: options that do not fit are refused before anything is read or loaded.
+    # First: unsuitable options are refused before anything is read or loaded.
     estimator = _estimator(arguments.estimator, arguments.model)
     settings = settings_of(arguments).settings
     meaning = _meaning(arguments.embedding, settings)
@@ -87,7 +87,7 @@ def _estimator(name: str, model: str | None) -> QualityEstimator:
 
 
 def _meaning(asked: str | None, settings: Settings) -> MeaningAgreement | None:
-    """Return what measures agreement by its meaning; None without a model. Raises ModelError."""
+    """Return the comparison of translations by meaning; None without a model. Raises ModelError."""
     named = settings.learn.embedding if asked is None else asked
     if not named:
         return None
@@ -114,10 +114,10 @@ def _table(session: str, before: Sequence[str], judged: Sequence[QualityRecord])
 
 
 def refile(folder: Path, judged: Sequence[QualityRecord]) -> Mapping[str, int]:
-    """Write a session's files of pairs by these judgements; return how many pairs each has.
+    """Write a session's files of pairs from these judgements; return how many pairs each has.
 
-    Each file is the old one or the new one at any moment. Raises SessionError (session-in-use,
-    session-unreadable, session-unwritable).
+    Each file is replaced atomically. Raises SessionError (session-in-use, session-unreadable,
+    session-unwritable).
     """
     session = Session(folder)
     again = {each.id: each for each in judged}
@@ -128,18 +128,18 @@ def refile(folder: Path, judged: Sequence[QualityRecord]) -> Mapping[str, int]:
     ]
     edits, target = operator_edits(session.messages), session.langs["target"]
     filed = file_pairs(records, edits, session.name, target)
-    decided = {key for key, told in read_decisions(folder).items() if told.outcome != "open"}
-    for name in NAMES:  # a decision is about an item of the queue: it stays there
+    decided = {key for key, item in read_decisions(folder).items() if item.outcome != "open"}
+    for name in NAMES:  # an item with a decision stays in the queue
         kept = [pair for pair in filed[name] if name == QUEUE or pair.id not in decided]
         moved = [pair for pair in filed[name] if name != QUEUE and pair.id in decided]
         filed[name] = kept
         filed[QUEUE] += [
             ReviewItem(**asdict(pair), reasons=pair.flags or ("low-score",)) for pair in moved
         ]
-    # As the daemon and the review page do: two writers would undo each other.
+    # The daemon and the review page lock it too: two writers would undo each other.
     lock = hold_session(folder / JOURNAL)
     try:
-        # In the order of their ids, as the daemon writes them.
+        # Sorted by id, as the daemon writes them.
         with writing_to(folder):
             write_pairs(
                 folder, {name: sorted(filed[name], key=lambda pair: pair.id) for name in NAMES}
@@ -149,5 +149,5 @@ def refile(folder: Path, judged: Sequence[QualityRecord]) -> Mapping[str, int]:
     counts = {name: len(filed[name]) for name in NAMES}
     if not decided:
         return counts
-    with closing(Review(folder)) as review:  # brings in what was approved and corrected
+    with closing(Review(folder)) as review:  # adds the approved and corrected pairs
         return counts | {PAIRS: review.pairs}

@@ -1,4 +1,4 @@
-"""`serve-model`: the final translator's model for other machines, as these settings have it."""
+"""`serve-model`: serve the final translator's model of these settings to other machines."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ docs/REMOTE.md says more. Ctrl-C ends it.
 _SERVER = "llama-server"
 _PACKAGE = "xllamacpp"
 """The same server, prebuilt."""
-# More than any model has, which llama-server takes for all of them.
+# More than any model has: llama-server then uses all of them.
 _ALL_LAYERS = 999
 
 
@@ -46,12 +46,12 @@ class Served:
 
     model: Path
     name: str
-    """As other machines ask for it."""
+    """The name that other machines request."""
     final: Final
     host: str
     port: int
     rooms: int
-    """How many requests at a time get a context of their own."""
+    """The number of parallel requests, each with its own context."""
     threads: int
     key_file: str = ""
 
@@ -80,13 +80,13 @@ def _serve(arguments: argparse.Namespace) -> int:
         print(line)
         return 0
     print(f"starting: {line}", file=sys.stderr, flush=True)
-    # In place of this process: signals and the exit code are then the server's own.
+    # It replaces this process: signals and the exit code are then the server's own.
     os.execv(command[0], command)  # noqa: S606 - no shell
-    return 1  # it is that program now
+    return 1  # not reached: this process is the server now
 
 
 def _served(arguments: argparse.Namespace, settings: Settings) -> Served:
-    """Return what is to be served. Raises ModelError, UsageError."""
+    """Return what to serve. Raises ModelError, UsageError."""
     final = settings.translate.final
     name = translator_name(settings, "gemma", arguments.model)
     if final.engine == "openai" and not arguments.model:
@@ -110,8 +110,8 @@ def _served(arguments: argparse.Namespace, settings: Settings) -> Served:
 
 
 def command_for(served: Served) -> list[str]:
-    """Return how to start the server that is installed. Raises ModelError where none is."""
-    # What is installed by hand comes first: it may be compiled for this machine's GPU.
+    """Return the command of the installed server. Raises ModelError if there is none."""
+    # A server that was installed by hand comes first: it may be compiled for this machine's GPU.
     if program := shutil.which(_SERVER):
         return [program, *_options(served)]
     if importlib.util.find_spec(_PACKAGE) is None:
@@ -125,21 +125,21 @@ def command_for(served: Served) -> list[str]:
 
 
 def _options(served: Served) -> list[str]:
-    """Return llama.cpp's names for what is served."""
+    """Return the options of llama.cpp for what is served."""
     final = served.final
     layers = final.gpu_layers if final.gpu_layers >= 0 else _ALL_LAYERS
     options = [
         *("--model", str(served.model), "--alias", served.name),
         *("--host", served.host, "--port", str(served.port)),
-        # The context is shared out among the slots.
+        # The server divides the context among the slots.
         *("--parallel", str(served.rooms), "--ctx-size", str(final.context * served.rooms)),
         *("--batch-size", str(final.batch), "--ubatch-size", str(final.batch)),
         *("--n-gpu-layers", str(layers), "--threads", str(served.threads)),
-        # Else Gemma's local layers forget the prompt's head, which every request begins with.
+        # Otherwise Gemma's local layers forget the prompt's head, which all requests share.
         "--swa-full",
         "--no-webui",
     ]
-    # The key itself would be seen by every user of the machine.
+    # Every user of the machine would see the key itself.
     return options + (["--api-key-file", served.key_file] if served.key_file else [])
 
 

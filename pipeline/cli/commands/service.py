@@ -42,10 +42,10 @@ _PAGES = {
     **dict.fromkeys(("phone", "audience"), ""),
     **{name: name for name in ("join", "obs", "services", "dashboard")},
 }
-"""What people call a page, and its path."""
+"""The names of each page, and its path."""
 _WITH_TOKEN = ("operator", "services", "dashboard")
 _LAST_WORDS_S = 20.0
-"""What a stop takes beyond session.drain_s: the record, the displays, the engines."""
+"""Time for a stop beyond session.drain_s: the record, the displays, the engines."""
 _FOLLOW_S = 1.0
 _KNOWN = ("type", "utc", "event")
 _SAYS = {
@@ -92,20 +92,20 @@ def _status(arguments: argparse.Namespace) -> int:
 
 
 def lines(health: dict[str, Any], address: str, process: psutil.Process | None) -> list[str]:
-    """Return what /healthz says, for people."""
+    """Return the answer of /healthz as lines for people."""
     began = datetime.now(UTC).astimezone() - timedelta(seconds=health.get("uptime_s", 0))
     state = " ".join(filter(None, (health["state"], health.get("reason"))))
     rehearsal = "" if health.get("mode") == "live" else f" ({health.get('mode')})"
     by = f", process {process.pid}" if process else ""
-    told = [f"{state}{rehearsal}: session {health['session']}, since {began:%a %H:%M}{by}"]
+    rows = [f"{state}{rehearsal}: session {health['session']}, since {began:%a %H:%M}{by}"]
     if heard := health.get("source"):
         late = health.get("lag_s") or 0
         by = f" with {recognizer}" if (recognizer := health.get("recognizer")) else ""
-        told.append(f"hears {heard}{by}, {late:.1f} s behind")
+        rows.append(f"hears {heard}{by}, {late:.1f} s behind")
     if setback := health.get("setback"):
-        told.append(f"setback: {setback}")
+        rows.append(f"setback: {setback}")
     there = [f"{count} {kind}" for kind, count in health.get("clients", {}).items() if count]
-    return [*told, f"pages: {address} ({', '.join(there) or 'nobody reads'})"]
+    return [*rows, f"pages: {address} ({', '.join(there) or 'nobody reads'})"]
 
 
 def _health(settings: Settings) -> dict[str, Any]:
@@ -116,7 +116,7 @@ def _health(settings: Settings) -> dict[str, Any]:
         return health
     message = f"No stark-translate answers on {server.host}:{server.port}."
     fix = "`stark-translate run` starts one."
-    # Why nobody answers is the next question, so it is looked for here.
+    # The user's next question is why nobody answers, so the reason is looked up here.
     there = sessions(Path(settings.session.directory))[-1:]
     try:
         if there and in_use(there[0] / JOURNAL):
@@ -124,31 +124,31 @@ def _health(settings: Settings) -> dict[str, Any]:
         elif (unit := _unit()) and unit["ActiveState"] != "active":
             fix = f"{UNIT} is {unit['ActiveState']}: sudo systemctl start {UNIT}."
     except OSError:
-        pass  # another user's: nothing can be said
+        pass  # another user's files: the reason is unknown
     raise ServerError("daemon-unreachable", message, fix)
 
 
 def _unit() -> dict[str, str]:
-    """Return what systemd says of our unit, {} without one."""
+    """Return systemd's properties of our unit, {} if there is none."""
     if not shutil.which("systemctl"):
         return {}
     command = ["systemctl", "show", "-p", "LoadState,ActiveState,MainPID", UNIT]
     done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
-    # systemctl answers for a unit that it does not know as well: LoadState is "not-found" then.
-    told = dict(line.split("=", 1) for line in done.stdout.splitlines() if "=" in line)
-    return told if told.get("LoadState") == "loaded" else {}
+    # systemctl also answers for an unknown unit: LoadState is "not-found" then.
+    unit = dict(line.split("=", 1) for line in done.stdout.splitlines() if "=" in line)
+    return unit if unit.get("LoadState") == "loaded" else {}
 
 
 def _stop(arguments: argparse.Namespace) -> int:
     settings = settings_of(arguments).settings
     require_port(settings.server)
-    # The owner of the port and not of a file: a number in a file may be another process by now.
+    # The owner of the port, not a number in a file: that may be another process by now.
     process, unit = owner(settings.server.port), _unit()
-    # One that Ctrl-Z has suspended does not answer, and can be ended all the same.
+    # A process that Ctrl-Z has suspended does not answer, but can be ended.
     session = "" if process and _is_suspended(process) else _health(settings)["session"]
     by_systemd = unit.get("ActiveState") == "active"
     if by_systemd and (not process or unit["MainPID"] == str(process.pid)):
-        # By its own means: what ends otherwise systemd starts again.
+        # Through systemd: it restarts a service that ends in another way.
         return _pass_on("systemctl", "stop", UNIT)
     if process is None:
         message = "The service belongs to another user."
@@ -156,12 +156,12 @@ def _stop(arguments: argparse.Namespace) -> int:
     print("Ending; what is being said becomes the last caption.", file=sys.stderr)
     try:
         process.terminate()
-        # A suspended process takes the signal above only when it goes on.
+        # A suspended process handles the signal above only when it resumes.
         process.resume()
-        # The daemon may take all of drain_s for the captions that are still to come.
+        # The daemon may take all of drain_s for the last captions.
         process.wait(settings.session.drain_s + _LAST_WORDS_S)
     except psutil.NoSuchProcess:
-        pass  # it has ended before it could be asked to, or told to go on
+        pass  # it ended before the signal or before it resumed
     except psutil.AccessDenied:
         message = f"Process {process.pid} belongs to another user."
         raise ServerError("not-ours", message, "Run this as that user, or with sudo.") from None
@@ -175,13 +175,13 @@ def _stop(arguments: argparse.Namespace) -> int:
 
 
 def _pass_on(*command: str) -> int:
-    """Run a command of systemd's in this terminal, and return its exit code."""
+    """Run a systemd command in this terminal, and return its exit code."""
     return subprocess.run(command, check=False).returncode  # noqa: S603
 
 
 def _is_suspended(process: psutil.Process) -> bool:
     """Whether this is a stark-translate that Ctrl-Z has suspended."""
-    # It may end while it is looked at, or belong to another user.
+    # It may end meanwhile, or belong to another user.
     with suppress(psutil.Error):
         return process.status() == psutil.STATUS_STOPPED and any(
             "stark-translate" in word or word == "pipeline" for word in process.cmdline()
@@ -197,17 +197,17 @@ def _logs(arguments: argparse.Namespace) -> int:
     arguments.session = arguments.session or "last"
     folder = session_of(arguments)
     print(f"Events of {folder.name}; the log is in the window of `run`.", file=sys.stderr)
-    told = 0
+    shown = 0
     while True:
-        # Asked before reading, so that nothing is missed that was written at the end.
+        # Checked before reading, so that events written at the end are not missed.
         is_over = not arguments.follow or not in_use(folder / JOURNAL)
         # The whole file each time: events are few.
         events = Session(folder).events
-        for event in events[told:]:
+        for event in events[shown:]:
             _tell(event)
         if is_over:
             return 0
-        told = len(events)
+        shown = len(events)
         time.sleep(_FOLLOW_S)
 
 
@@ -216,8 +216,8 @@ def _tell(event: EventRecord) -> None:
         return
     at = datetime.fromisoformat(event.utc).astimezone()
     fields = asdict(event).items()
-    said = [f"{key}={value}" for key, value in fields if key not in _KNOWN and value]
-    print(f"{at:%H:%M:%S}  {event.event:<10}", *said, flush=True)
+    parts = [f"{key}={value}" for key, value in fields if key not in _KNOWN and value]
+    print(f"{at:%H:%M:%S}  {event.event:<10}", *parts, flush=True)
 
 
 def _open(arguments: argparse.Namespace) -> int:

@@ -1,4 +1,4 @@
-"""`setup`: from nothing to a machine that is ready, in one go."""
+"""`setup`: make a new machine ready, in one step."""
 
 from __future__ import annotations
 
@@ -71,8 +71,8 @@ def _setup(arguments: argparse.Namespace) -> int:
     console = Console(highlight=False)
     file = arguments.config or file_in_force() or Path("config.toml")
     if arguments.config and not file.exists():
-        # It is to be made. An empty file stands for it: without any the settings of the folder
-        # would count as answers, and would not be in the new file.
+        # The file will be created. An empty one replaces it: otherwise the settings of the current
+        # folder would count as answers, and would not be in the new file.
         arguments.config = Path(os.devnull)
     wanted = arguments.to
     arguments.to = None  # written with the answers: as a flag it would count as set already
@@ -80,14 +80,14 @@ def _setup(arguments: argparse.Namespace) -> int:
     logs.configure_quietly(loaded.settings.log.level, loaded.settings.log.format)
     changes: dict[str, Value | Tables] = dict(_typed(arguments))
     changes |= _Questions(loaded, console, ask=_may_ask(arguments)).answers(arguments, wanted)
-    # In force from here on, as if they had been typed: the file is written when all is there.
+    # Used from here on, as if they were flags: the file is written when everything is there.
     flags = {key: value for key, value in changes.items() if value != ""}
     settings = load(arguments.config, flags).settings
 
     source, targets = settings.translate.source, settings.translate.langs
     library, here = ModelLibrary.of(settings), machine()
     spoken = settings.translate.spoken
-    # One recognizer hears all the spoken languages, so it has to know each of them.
+    # One recognizer hears all the spoken languages, so it must know each of them.
     known = [
         each
         for each in library.known.values()
@@ -95,14 +95,14 @@ def _setup(arguments: argparse.Namespace) -> int:
     ]
     proposed = budget.propose(known, source, targets, here)
     _show(console, proposed, library)
-    # Up to here nothing was written or fetched: who says no has changed nothing.
+    # Nothing was written or fetched so far: a user who says no has changed nothing.
     if _may_ask(arguments) and not Confirm.ask("Go on?", console=console, default=True):
         return 1
     obtained = _obtain(proposed, library, source, targets, accept=arguments.accept_terms)
     for name in obtained.values():
-        # Worked out and not measured: "auto" begins with these, until `tune` has measured them.
+        # Calculated, not measured: "auto" begins with these until `tune` has measured them.
         remember(settings, name, keeps_up=True)
-    # A starter in the place of a model that could not be had works, but is not what was proposed.
+    # A starter in place of a model that could not be fetched works, but was not proposed.
     complete = obtained == proposed.models and len(obtained) == len(_ROLES)
     changes |= _chosen(obtained, on_gpu=proposed.on_gpu)
     complete &= _index(source)
@@ -112,7 +112,7 @@ def _setup(arguments: argparse.Namespace) -> int:
     was = "written" if diff else "as it was"
     console.print(f"Settings: {file}, {was}.{before}", markup=False, soft_wrap=True)
     done = load(file, _typed(arguments))
-    # Only now, with the file that a service will read: the check must be of just that.
+    # Only now: the check must test the file that a service will read.
     code = check_all(done, audio=not arguments.no_audio)
     _conclude(console, done, obtained)
     return code if complete else max(code, 1)
@@ -167,11 +167,11 @@ class _Questions:
         return changes
 
     def _is_open(self, key: str) -> bool:
-        """Return whether nobody has set a key yet, in a file, the environment or by a flag."""
+        """Whether a key is not set yet, in a file, the environment or by a flag."""
         return self._loaded.origins[key] == "built-in default"
 
     def _answer(self, key: str, question: str, default: str) -> str:
-        """Return the answer, the default where nobody is asked, "" where the key is set already."""
+        """Return the answer, the default if nobody is asked, "" if the key is set already."""
         if not self._is_open(key):
             return ""
         return (
@@ -191,7 +191,7 @@ class _Questions:
         if not found:
             self._console.print("No microphone is plugged in; the system's default is used later.")
             return ""
-        # The system's own choice: who does not know what to answer presses Enter.
+        # The default is the system's choice: a user who does not know presses Enter.
         default = next((n for n, device in enumerate(found, 1) if device.is_default), 1)
         choices = [str(number) for number in range(1, len(found) + 1)]
         chosen = IntPrompt.ask(
@@ -226,7 +226,7 @@ def _show(console: Console, proposed: Proposal, library: ModelLibrary) -> None:
 def _obtain(
     proposed: Proposal, library: ModelLibrary, source: str, targets: Sequence[str], *, accept: bool
 ) -> dict[Role, str]:
-    """Pull what is proposed; what cannot be had is replaced by the starter. Says why.
+    """Pull the proposed models; the starter replaces a model that fails. Says why.
 
     Returns the models by role.
     """
@@ -253,7 +253,7 @@ def _chosen(obtained: Mapping[Role, str], *, on_gpu: bool) -> dict[str, Value | 
         )
     chosen: dict[str, Value | Tables] = {KEYS[role]: name for role, name in obtained.items()}
     if "gemma" not in obtained:
-        # Without a final translator the one of drafts makes the finals too.
+        # Without a final translator, the draft translator makes the finals too.
         chosen["translate.final.engine"] = "marian"
     if "marian" not in obtained:
         chosen["translate.partial.engine"] = "none"
@@ -268,7 +268,7 @@ def _index(source: str) -> bool:
         verse_index.load_built(source)
     except VersesError as missing:
         if missing.code not in verse_index.MENDED:
-            return True  # no Bible of this language ships: nothing is to be recognized
+            return True  # no Bible of this language ships: there is nothing to recognize
         try:
             verse_index.build_index(source, streams.say)
         except VersesError as error:

@@ -71,8 +71,8 @@ def _tune(arguments: argparse.Namespace) -> int:
     logs.configure(loaded.settings.log.level, loaded.settings.log.format)
     # The bar goes to standard error: with --json standard output is one object.
     console, status = Console(quiet=arguments.json, highlight=False), Console(stderr=True)
-    lower_priority(_NICE)  # a service that runs beside it comes first
-    # Other programs are watched to the end: one that starts later spoils the figures as well.
+    lower_priority(_NICE)  # a service on the same machine comes first
+    # Other programs are watched to the end: one that starts later also spoils the figures.
     here, others = machine(), ExternalLoad()
     if here.busy > BUSY:
         status.print(Text(_BUSY_SAYS.format(here.busy), "yellow"))
@@ -92,10 +92,10 @@ def _tune(arguments: argparse.Namespace) -> int:
 
 
 def _try_all(loaded: Loaded, here: Machine, limit_s: float, status: Console) -> tuple[Tuning, bool]:
-    """Try everything, or as much as there is time for before Ctrl-C; return whether it was all."""
+    """Run all trials, or those before Ctrl-C; return whether all were run."""
     columns = (TextColumn("{task.description:<44}"), BarColumn(), MofNCompleteColumn())
     with Progress(*columns, TimeElapsedColumn(), console=status, transient=True) as progress:
-        # How many trials there are is known only when the models' files were looked at.
+        # The number of trials is known only after the models' files were read.
         task = progress.add_task("loading", total=None)
 
         def begin(role: Role, values: Values) -> None:
@@ -112,7 +112,7 @@ def _try_all(loaded: Loaded, here: Machine, limit_s: float, status: Console) -> 
                     progress.advance(task)
                 passed += sum(len(step.alternatives) for step in steps)
                 progress.update(task, completed=passed)  # some steps make no difference on a GPU
-        # What was measured by then is still right; `conclude` says that it is not all.
+        # The measurements so far are right; `conclude` says that they are not all.
         except KeyboardInterrupt:
             return done, False
     return done, True
@@ -178,14 +178,14 @@ def _write(
     if copy is not None:
         console.print(f"As it was before: {copy}", markup=False, soft_wrap=True)
     for key in changes:
-        # The file is not what counts then, and nobody would see why nothing has changed.
+        # The file does not count then, and nobody would see why nothing has changed.
         if loaded.origins[key] == "environment":
             console.print(Text(f"The environment sets {key} too, and wins.", "yellow"))
     return {"file": str(file), "diff": diff, "copy": str(copy or "")}
 
 
 def _remember(tuned: Tuned, settings: Settings) -> None:
-    """Tell `auto` whether each model keeps up, if that could be measured."""
+    """Record for `auto` whether each model keeps up, if that could be measured."""
     used: dict[str, str] = dict(models_in_use(settings).items())
     # On a busy machine a model that keeps up looks slow, and "auto" would avoid it.
     if tuned.complete and tuned.machine.busy <= TOO_BUSY:
@@ -195,5 +195,5 @@ def _remember(tuned: Tuned, settings: Settings) -> None:
 
 
 def _words(values: Values) -> str:
-    """Return settings in short: the keys' last parts."""
+    """Return settings in short form, with the last part of each key."""
     return ", ".join(f"{key.rpartition('.')[2]} {toml(value)}" for key, value in values.items())

@@ -1,4 +1,4 @@
-"""`verses`: the Bibles that there are, adding one, and the index by which verses are recognized."""
+"""`verses`: list the Bibles, add one, and build the index that recognizes verses."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ examples:
 Formats: OSIS, Zefania, USFM, or lines of book, chapter, verse, text with tabs between; or a
 SWORD module (zip archive, folder, or its mods.d/NAME.conf) that is not enciphered.
 """
-# Names of files are made of it.
+# It becomes a file name.
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 _NAMED_BOOKS = 8
 _LANG = re.compile(r"[a-z]{2,3}")
@@ -94,12 +94,12 @@ def _build(arguments: argparse.Namespace) -> int:
 def _add(arguments: argparse.Namespace) -> int:
     name = _checked(_NAME, arguments.name, "--name")
     lang = _checked(_LANG, arguments.lang, "--lang")
-    # Both are in the first line of the edition's file.
+    # Both are in the first line of the edition's file, so they must be on one line.
     title, licence = (" ".join(text.split()) for text in (arguments.title, arguments.licence))
     if not (title and licence):
         raise UsageError("verses-no-licence", "--title and --licence must say something.")
     verses = asyncio.run(edition_files.read([Path(file) for file in arguments.files]))
-    # Everything else counts by one numbering, whichever one this Bible is printed in.
+    # The program uses one numbering, whichever one this Bible is printed in.
     verses, changed = numbering.renumbered(verses)
     edition = Edition(name, lang, title, licence, verses)
     file = editions.write(edition, editions.own_directory())
@@ -113,7 +113,7 @@ def _add(arguments: argparse.Namespace) -> int:
         print(f"{len(lacking)} verses are lacking, in {books}.")
         print("If such a chapter counts otherwise, the verse beside the right one is shown.")
     print("Restart the service to show it.")
-    # The index is of a spoken language: for captions only the edition is enough.
+    # The index is for a spoken language: captions alone need only the edition.
     if not (verse_index.folder(lang) / "index.json").is_file():
         print(f"Where {lang} is spoken, run `stark-translate verses build --lang {lang}` as well.")
     return 0

@@ -1,4 +1,4 @@
-"""Act on the workers' reports: captions on the board, records, news for every sink.
+"""Turn the workers' reports into captions on the board, records, and calls of every sink.
 
 Belongs to the event loop's thread.
 """
@@ -28,11 +28,11 @@ from pipeline.records.utterance import compare_record, translation_record
 log = structlog.get_logger()
 
 _PURGED = 1_000
-"""Ids remembered of captions that are gone, for comparisons that come late."""
+"""The number of removed captions whose ids are remembered, for comparisons that come late."""
 
 
 class CaptionCoordinator:
-    """Follows every utterance from its first partial to its record, and tells the sinks."""
+    """Follows every utterance from its first partial to its record, and notifies the sinks."""
 
     def __init__(self, context: DaemonContext, target: Target) -> None:
         self._lang = target.lang
@@ -44,15 +44,15 @@ class CaptionCoordinator:
         self._doubts = target.doubts
         self._sinks = target.sinks
         self._leaving = Redaction(0.0, 0.0)
-        """The last stretch that was taken off the record."""
+        """The last period that was taken off the record."""
         self._off_stretches: list[Redaction] = []
-        """All that are over, each to where the record went on."""
+        """All finished periods off the record, each up to the return to the record."""
         self._purged: deque[int] = deque(maxlen=_PURGED)
         self._tracks = Tracks()
         self._released: list[Caption] = []
-        """Finals that an operator has let go and that have settled with it."""
+        """Finals that an operator has released and that have settled since."""
         self._hidden: deque[int] = deque(maxlen=_PURGED)
-        """Captions that are off the screens because an interpreter said again what was there."""
+        """Captions hidden from the screens because an interpreter repeated an earlier caption."""
 
     def lag_s(self, now_s: float) -> float:
         """Return the age of the oldest closed utterance without a final caption."""
@@ -66,9 +66,9 @@ class CaptionCoordinator:
     def on_closed(
         self, utterance: Utterance, show: Callable[[Caption], Caption | None] | None = None
     ) -> Caption | None:
-        """Note that a final utterance is on its way; what was prepared for it is its final.
+        """Note that an utterance is closed. A result prepared for it becomes its final.
 
-        Returns what `show` does, of the prepared one; without it the coordinator shows that.
+        `show` shows a prepared caption (default: `self.show`), and its result is returned.
         """
         if self._off_record(utterance):
             return None
@@ -80,13 +80,13 @@ class CaptionCoordinator:
         return None
 
     def on_resumed(self, utterance: Utterance) -> CaptionMessage | None:
-        """Forget what was made of an utterance: its speaker has gone on.
+        """Forget the results for an utterance, because its speaker has gone on.
 
-        Reopen its caption, and return it; None if it had no final on screen.
+        Reopens its caption and returns it; None if it had no final on screen.
         """
         if self._off_record(utterance):
             return None
-        # First: what is kept back at the desk is a text that no longer counts.
+        # First: a text that is held for the operator is no longer valid.
         self._doubts.release(utterance.id)
         self._tracks.resume(utterance)
         reopened = self._board.reopen(utterance.id)
@@ -94,52 +94,52 @@ class CaptionCoordinator:
         return reopened
 
     def on_settled(self, utterance_id: int) -> Caption | None:
-        """Write the record of a final that speech can no longer return to, if it is out."""
+        """Write the record of a final that can no longer be resumed, if it is published."""
         return self._keep(self._tracks.settle(utterance_id))
 
     def settle(self) -> None:
-        """Write the records of all finals that are out."""
+        """Write the records of all published finals."""
         for track in self._tracks.settle_all():
             self._keep(track)
 
     def show(self, caption: Caption) -> Caption | None:
         """Publish a caption; with a final, write the journal and the utterance's record.
 
-        That of an eager utterance waits until it is closed, a doubtful one for an operator, a
-        record until it has settled. Returns the final caption that has settled.
+        The final of an eager utterance waits until the utterance is closed. A doubtful final waits
+        for an operator. A record waits until its final has settled. Returns the settled final.
         """
         utterance = caption.transcript.utterance
         if self._off_record(utterance) or self._tracks.is_stale(utterance):
             return None
         is_again = caption.repeats is not None and self._facts.hides_interpreter
-        # An engine that hung and came back; and of what is said again the final alone decides.
+        # A late result of an engine that hung; or a repetition, where only the final counts.
         if caption.id in self._doubts or (is_again and not caption.final):
             return None
         if caption.final:
             final = self._tracks.final_caption(caption)
-            # An eager one: until its utterance is closed it waits in the track (`on_closed`).
+            # An eager final waits in the track until its utterance is closed (`on_closed`).
             if final is None:
                 return None
             caption, utterance = final, final.transcript.utterance
-        # What was hidden and now says more is brought back there.
+        # `_put_aside` also shows a hidden caption again if it now says more.
         if caption.final and (is_again or caption.id in self._hidden):
             return self._keep(self._put_aside(caption, is_again=is_again))
-        if caption.final and caption.id in self._tracks:  # not one that came back late
+        if caption.final and caption.id in self._tracks:  # not a late result
             caption = self._verses.look(caption)
             if self._doubts.wants(caption) and not self._board.has_final(caption.id):
-                # Its time at the desk is no lag of the machine.
+                # The time that it waits for the operator is not lag.
                 self._tracks.of(caption.id).is_held = True
-                # Nothing else changes the caption meanwhile: its next revision is this final.
+                # Nothing else changes the caption meanwhile, so its next revision is this final.
                 revision = self._board.revision(caption.id) + 1
                 self._doubts.hold(caption, time.monotonic(), revision)
                 return None
         return self._keep(self._put_out(caption, marked=self._doubts.is_marked(caption)))
 
     def _put_aside(self, caption: Caption, *, is_again: bool) -> Track | None:
-        """Hide a final, once: an operator may show it. What turns out to say more comes back."""
+        """Hide a repeated final once (an operator may show it). Show it again if it says more."""
         is_theirs = self._board.has_final(caption.id)  # an operator has written it meanwhile
         track = self._put_out(caption, marked=False, quietly=True)
-        # The board may have let go of what was filled in late.
+        # The board may have dropped a caption that was filled in late.
         with suppress(ProtocolError):
             if is_again and caption.id not in self._hidden:
                 if not is_theirs:
@@ -155,33 +155,33 @@ class CaptionCoordinator:
 
     @property
     def marks_doubt(self) -> bool:
-        """Whether captions are marked that are probably wrong."""
+        """Whether captions that are probably wrong are marked."""
         return self._facts.hold_doubtful
 
     def is_marked(self, caption: Caption) -> bool:
-        """Whether a translation is to be shown with a mark."""
+        """Whether a translation is shown with a mark."""
         return caption.final and self._doubts.is_marked(caption)
 
     def holds(self, caption_id: int) -> bool:
-        """Whether a final is kept back for an operator."""
+        """Whether a final is held for an operator."""
         return caption_id in self._doubts
 
     def revision(self, caption_id: int) -> int:
-        """Return the revision of a caption's newest version; a final that is kept back counts."""
+        """Return the revision of a caption's newest version, which may be a held final."""
         return self._board.revision(caption_id) + self.holds(caption_id)
 
     def sound(self, caption_id: int) -> bytes:
-        """Return what was said of a doubtful final, as WAV; b"" where it is not known any more."""
+        """Return the audio of a doubtful final as WAV; b"" if it is no longer available."""
         return self._doubts.sound(caption_id)
 
     def doubtful(self, now_s: float) -> tuple[DoubtfulMessage, ...]:
-        """Return what is kept back, for a page that comes late."""
+        """Return the held finals, for a page that connects late."""
         return self._doubts.messages(now_s)
 
     def _release(self, caption_id: int, *, quietly: bool = False) -> Track | None:
-        """Show a doubtful final that was kept back, with its mark; without one nothing happens.
+        """Show a held doubtful final with its mark. Do nothing if there is none.
 
-        `quietly`: only the board has it, for `deciding`. Returns the track if it has settled.
+        `quietly`: put it only on the board, for `deciding`. Returns the track if it has settled.
         """
         held = self._doubts.release(caption_id)
         if held is None:
@@ -196,30 +196,29 @@ class CaptionCoordinator:
 
     @contextmanager
     def deciding(self, caption_id: int) -> Iterator[None]:
-        """Let an operator change a final that is kept back before anybody has seen it.
+        """Let an operator change a held final before anybody has seen it.
 
-        If nothing was changed it is shown as it is.
+        If the operator changes nothing, the final is shown unchanged.
         """
         if not self.holds(caption_id):
             yield
             return
-        # Quietly: displays must not show for a moment what is about to be changed.
+        # Quietly: displays must not briefly show a text that is about to change.
         settled = self._release(caption_id, quietly=True)
         before = self._board.message(caption_id)
         try:
             yield
         finally:
-            # By identity: whatever changes a caption makes a new message of it.
+            # Compare by identity: every change of a caption makes a new message.
             if self._board.message(caption_id) is before:
                 self.publish(before)
-            # Last: what has settled is sent as the operator has decided.
+            # Last, so that the settled caption is sent as the operator decided.
             self._keep_released(settled)
 
     def release_due(self, now_s: float) -> list[Caption]:
-        """Show the doubtful finals that have waited for long enough.
+        """Show the doubtful finals that have waited long enough.
 
-        Returns the finals that have settled since the last time, those that operators let go
-        among them.
+        Returns the finals that have settled since the last call, also those released by operators.
         """
         for key in self._doubts.due(now_s):
             self._keep_released(self._release(key))
@@ -227,7 +226,7 @@ class CaptionCoordinator:
         return released
 
     def release_all(self) -> None:
-        """Show all that is kept back: nobody will look any more."""
+        """Show all held finals, because no operator will look at them any more."""
         for key in self._doubts.ids:
             self._keep_released(self._release(key))
 
@@ -236,9 +235,9 @@ class CaptionCoordinator:
         utterance = caption.transcript.utterance
         message = self._board.show(caption, marked=marked)
         if message is None and caption.id not in self._tracks:
-            return None  # it is long final: a late partial, or an engine that hung and came back
+            return None  # already final: this is a late partial or from an engine that hung
         track = self._tracks.of(caption.id)
-        # Before the sinks: what they take is not the engines' time.
+        # Before the sinks: their time does not count as the engines' time.
         published_s = time.monotonic()
         if message is not None and not quietly:
             self._publish_of(track, utterance, message)
@@ -248,13 +247,13 @@ class CaptionCoordinator:
         if caption.final:
             mode = self._facts.mode
             return self._tracks.finish(caption, published_s, mode=mode, utc=utc_now())
-        # The first one: the final translator's words, laid over it, come as captions as well.
+        # Only the first: the final translator's words, laid over the draft, are captions as well.
         if utterance.is_whole and track.draft is None:
             track.draft = caption
         return None
 
     def on_comparison(self, comparison: Comparison) -> None:
-        """Keep a second final, and show it to operators."""
+        """Record a second final, and show it to operators."""
         if comparison.id in self._purged:
             return
         record = compare_record(comparison, utc=utc_now())
@@ -262,7 +261,7 @@ class CaptionCoordinator:
             sink.on_comparison(record)
 
     def on_filtered(self, transcript: Transcript) -> None:
-        """Take back what was shown of a text that turned out not to be one, and record it."""
+        """Retract the caption of a transcript that was filtered out, and record it."""
         utterance = transcript.utterance
         if self._off_record(utterance) or self._tracks.is_stale(utterance):
             return
@@ -271,38 +270,38 @@ class CaptionCoordinator:
             return
         utterance, track = final.utterance, self._tracks.of(utterance.id)
         self._publish_of(track, utterance, self._board.retract(utterance.id))
-        if self._is_first:  # once is enough
+        if self._is_first:  # log it once, not for each language
             log.info("filtered", id=utterance.id, reason=final.filtered)
-            # At this level only: systemd keeps the log, and words cannot be purged from it.
+            # Only at debug level: systemd keeps the log, and words cannot be purged from it.
             log.debug("filtered text", id=utterance.id, text=final.raw_text)
         self._keep(self._tracks.drop(final, mode=self._facts.mode, utc=utc_now()))
 
     def on_level(self, level: Level) -> None:
-        """Pass the input level on, and what it says of the state."""
+        """Pass on the input level, and update the state by it."""
         self._facts.is_speaking = level.speaking
         for sink in self._sinks:
             sink.on_level(level)
         self._announcer.announce()
 
     def on_fault(self, fault: Fault) -> None:
-        """Log and record an error that the service goes on after."""
+        """Log and record an error that does not end the service."""
         log.warning("fault", stage=fault.stage, code=fault.code, message=fault.message)
         for sink in self._sinks:
             sink.on_fault(fault)
 
     def on_source(self, change: SourceChanged) -> None:
-        """Show that the microphone is lost, or back."""
+        """Show that the microphone is lost or back."""
         log.warning("source", lost=change.lost, message=change.message)
         for sink in self._sinks:
             sink.on_source(change)
         self._facts.source_lost = change.message if change.lost else ""
         self._facts.source_muted = change.muted
-        # No level follows that would say so.
+        # No level report follows that would reset this.
         self._facts.is_speaking = False
         self._announcer.announce()
 
     def on_song(self, change: SongChanged) -> None:
-        """Show that captions are held because of song, or no longer."""
+        """Show whether captions are held because of song."""
         log.info("song", held=change.held, by=change.by, from_s=change.from_s, to_s=change.to_s)
         for sink in self._sinks:
             sink.on_song(change)
@@ -310,52 +309,52 @@ class CaptionCoordinator:
         self._announcer.announce()
 
     def ids_since(self, from_s: float) -> tuple[int, ...]:
-        """Return the unsettled utterances of which something was said after `from_s`."""
+        """Return the ids of unsettled utterances that have speech after `from_s`."""
         return self._tracks.ids_since(from_s)
 
     def redact(self, redaction: Redaction) -> list[CaptionMessage]:
-        """Forget what was said in a stretch of time; return what takes it off displays."""
+        """Forget the speech of a period; return the messages that remove it from displays."""
         self._leaving = redaction
         removed = self._board.purge(redaction)
-        # Else the records of finals from before that stretch would go with the tracks. Behind the
-        # purge: what settles is sent to streams as the board has it, which cannot take it back.
+        # Otherwise `clear` drops the records of finals from before that period. After the purge:
+        # settled captions go to streams as the board has them, and streams cannot take them back.
         self.settle()
         self._verses.forget()
-        # Let go unseen, like all that has no final on screen yet.
+        # Held finals are dropped, like everything that has no final on screen yet.
         self._doubts.forget()
         self._tracks.clear()
         self._purged.extend({*redaction.ids, *(message.id for message in removed)})
         return removed
 
     def rest(self) -> None:
-        """Write the records of finals that are out, and forget what is on its way."""
-        # First: what is kept back settles with the rest.
+        """Write the records of published finals, and forget unfinished utterances."""
+        # First: held finals settle with the rest.
         self.release_all()
         self.settle()
         self._tracks.clear()
 
     def return_to_record(self, at_s: float) -> None:
-        """Drop all that workers still report of the stretch that ends at `at_s` of the audio."""
-        # From where `redact` began to here: what was said in between may still be on its way.
+        """Drop later reports about the period off the record, which ends at audio time `at_s`."""
+        # From the start given to `redact` until now: reports about it may still be on their way.
         self._off_stretches.append(replace(self._leaving, to_s=at_s))
 
     def _off_record(self, utterance: Utterance) -> bool:
-        """Whether an utterance is off the record: it is of no use now.
+        """Whether an utterance is off the record, and must be dropped now.
 
-        What was said before that stretch, and had its final then, may be filled in later.
+        A final from before that period may be filled in later.
         """
         said = utterance.id, utterance.start_s, utterance.end_s
         is_gone = any(stretch.takes(*said) for stretch in self._off_stretches)
         if not (self._facts.off_record or is_gone):
             return False
-        # Each once: the many reports of a long stretch would push the others out.
+        # Add each id once: the many reports of a long period would push other ids out.
         if utterance.id not in self._purged:
-            # For comparisons, which have no times of their own.
+            # Needed for comparisons, which have no times.
             self._purged.append(utterance.id)
         return True
 
     def publish(self, message: CaptionMessage | None) -> None:
-        """Show and keep a new version of a caption; None is no change."""
+        """Send a new version of a caption to all sinks; None means no change."""
         if message is not None:
             for sink in self._sinks:
                 sink.on_caption(message, self._lang)
@@ -363,7 +362,7 @@ class CaptionCoordinator:
     def _publish_of(
         self, track: Track, utterance: Utterance, message: CaptionMessage | None
     ) -> None:
-        # Before the final itself: the recorder is to hold its transcript back.
+        # Before the final itself, so that the recorder holds its transcript back.
         if message is not None and message.final and track.is_open(utterance):
             for sink in self._sinks:
                 sink.on_resumable(message.id, self._lang)
@@ -373,7 +372,7 @@ class CaptionCoordinator:
         """Write the record of an utterance that has settled; return its final caption."""
         if track is None or track.record is None:
             return None
-        # What was heard is recorded once: with what was made of it in the first language.
+        # The transcript is recorded once, with the first language's translation.
         if self._is_first:
             for sink in self._sinks:
                 sink.on_utterance(track.record)
@@ -387,13 +386,13 @@ class CaptionCoordinator:
         return track.caption
 
     def _tell_settled(self, final: Caption) -> None:
-        """Hand on what the board shows of a final now; never the final, which may be hidden."""
+        """Send the board's current message of a final, not the final itself: it may be hidden."""
         try:
             message = self._board.message(final.id)
         except ProtocolError:  # it has left the history
             return
         utterance = final.transcript.utterance
-        # Counted on the monotonic clock, and only now in UTC: that may have been set since.
+        # Measure on the monotonic clock and convert now: the UTC clock may have been set since.
         ago_s = time.monotonic() - utterance.spoken_s + utterance.end_s - utterance.start_s
         spoken_utc = datetime.now(UTC) - timedelta(seconds=ago_s)
         for sink in self._sinks:

@@ -1,5 +1,4 @@
-"""Texts that operators have written, or that were left in the spoken language, on their way through
-the translators and back.
+"""Requests to translate operators' texts, and captions that were left untranslated.
 
 Belongs to the event loop's thread.
 """
@@ -26,7 +25,7 @@ Show = Callable[[Caption], None]
 _NO_SOUND = np.zeros(0, np.float32)
 
 _WAIT_S = 20.0
-"""A caption that waits so long for its final translation is final with what it has."""
+"""After this wait for its final translation, a caption becomes final with its current text."""
 
 
 @dataclass(slots=True)
@@ -36,16 +35,16 @@ class _Asked:
     show: Show
     is_speech: bool
     of: CaptionMessage | None
-    """The newest version of its caption that has come of it; None for a notice."""
+    """The newest version of its caption that this request made; None for a notice."""
     since_s: float
     """Monotonic."""
 
 
 class Retranslations:
-    """Asks for translations of what operators write, and shows them as they come.
+    """Requests translations of operators' texts, and shows the results as they come.
 
-    A caption is not final before its translation has passed the gate that finals of speech pass
-    (`TargetWorkers.tell`), unless none comes.
+    A caption becomes final only after its translation passes the same gate as finals of speech
+    (`TargetWorkers.tell`), or if no translation comes.
     """
 
     def __init__(self, board: CaptionBoard, coordinator: CaptionCoordinator, ask: Ask) -> None:
@@ -56,20 +55,20 @@ class Retranslations:
         self._awaited: dict[int, _Asked] = {}
 
     def of_caption(self, message: CaptionMessage, *, is_speech: bool = False) -> int:
-        """Have the source text of a caption translated; return the request's ticket.
+        """Request a translation of a caption's source text; return the request's ticket.
 
-        What comes back is shown unless the caption has changed meanwhile. `is_speech`: no operator
-        has written it, so that none is told where it cannot be translated.
+        The result is shown unless the caption has changed meanwhile. `is_speech`: the text is not
+        an operator's, so operators get no message if it cannot be translated.
         """
 
         def show(made: Caption) -> None:
-            # `asked` is made below, before anything can come back.
+            # `asked` is created below, before any result can come.
             now, target = self._now(asked), TargetText(made.lang, made.text, made.engine)
-            # What was said was final in the spoken language already, and stays final.
+            # Untranslated speech is already final in the spoken language, and stays final.
             final = made.final or is_speech
             marked = self._coordinator.is_marked(made)
             if now is not None and (now.target, now.final, now.doubtful) != (target, final, marked):
-                # The final translation comes behind the quick one, and may replace just that.
+                # The final translation comes after the quick one, and may replace only that one.
                 asked.of = self._board.retranslate(message.id, target, final=final, marked=marked)
                 self._coordinator.publish(asked.of)
 
@@ -77,24 +76,24 @@ class Retranslations:
         return self._translate(message.source, asked)
 
     def of_shown_again(self, message: CaptionMessage | None) -> None:
-        """Have a corrected caption translated that changed before its translation was there."""
+        """Request the translation of a corrected caption that changed before it was translated."""
         if message is None or not message.corrected:
             return
         if message.target.engine != "operator" or not message.target.text:
             self.of_caption(message)
 
     def of_text(self, source: SourceText, show: Show) -> int:
-        """Have a text translated; `show` gets what is made of it. Return the request's ticket."""
+        """Request a translation, which goes to `show`; return the request's ticket."""
         return self._translate(source, _Asked(show, False, None, time.monotonic()))
 
     def awaits(self, ticket: int) -> bool:
-        """Whether more may come of a request."""
+        """Whether a request may still have results."""
         return ticket in self._awaited
 
     def on_retranslated(self, result: Retranslated) -> None:
         """Show a translation that is still wanted."""
         asked = self._awaited.get(result.ticket)
-        # What was asked for is off the record by now (`forget`).
+        # The request went off the record meanwhile (`forget`).
         if asked is None:
             return
         is_last = result.caption is None or result.caption.final
@@ -110,16 +109,16 @@ class Retranslations:
         self._coordinator.on_fault(Fault("translate", "not-retranslated", message))
 
     def look(self, now_s: float) -> None:
-        """Let captions be final that have waited for too long; what comes later replaces that."""
+        """Make captions final that have waited too long; a later result replaces their text."""
         for asked in self._awaited.values():
             if now_s - asked.since_s > _WAIT_S:
                 self._conclude(asked)
 
     def forget(self) -> None:
-        """Show nothing of what is on its way: what its captions have is final."""
+        """Drop all open requests: their captions become final as they are."""
         for asked in self._awaited.values():
             self._conclude(asked)
-        # The workers may still answer: nobody knows these tickets then.
+        # The workers may still answer; these tickets are then unknown.
         self._awaited.clear()
 
     def _translate(self, source: SourceText, asked: _Asked) -> int:
@@ -130,22 +129,22 @@ class Retranslations:
         return self._tickets
 
     def _now(self, asked: _Asked) -> CaptionMessage | None:
-        """Return the caption of a text; None if it is another's by now, or has left the history."""
+        """Return the caption of a request; None if it has changed, or has left the history."""
         if asked.of is None or self._board.revision(asked.of.id) == 0:
             return None
         now = self._board.message(asked.of.id)
-        # `seq` and not the texts: an operator may have written the same once more.
+        # Compare `seq` and not the texts: an operator may have written the same text again.
         return now if now.seq == asked.of.seq else None
 
     def _conclude(self, asked: _Asked) -> None:
-        """Let the caption of a text be final as it stands, unless its text is another by now."""
+        """Make the caption of a request final as it is, unless its source text has changed."""
         if asked.of is None or self._board.revision(asked.of.id) == 0:
             return
         is_same = self._now(asked) is not None
         if self._board.message(asked.of.id).source != asked.of.source:
-            # A newer text has a request of its own, which concludes it.
+            # A newer text has its own request, which concludes it.
             return
-        # What stands is a translation of other words, or one that nobody has judged.
+        # The current translation is for other words, or has not been judged.
         done = self._board.conclude(asked.of.id, marked=self._coordinator.marks_doubt)
         if done is not None and is_same:
             asked.of = done
@@ -153,7 +152,7 @@ class Retranslations:
 
 
 def _transcript(source: SourceText, of: CaptionMessage | None) -> Transcript:
-    """Return a text as if it had been heard, with the times of the caption that it belongs to."""
+    """Return a text as a transcript, with the times of its caption."""
     utterance = Utterance(
         id=of.id if of else 0,
         revision=1,
@@ -167,13 +166,13 @@ def _transcript(source: SourceText, of: CaptionMessage | None) -> Transcript:
 
 
 _TRIES = 2
-"""A text that no translator can do anything with is left as it is. It may have ended one."""
+"""Tries for each text. A text that cannot be translated stays; it may crash a translator."""
 
 _AGAIN_S = 5.0
-"""After a failure no text is tried for so long."""
+"""The pause after a failure before the next text is tried."""
 
 _ANSWER_S = 60.0
-"""A translator that hangs must not keep the others waiting for ever."""
+"""The longest wait for an answer: a translator that hangs must not block other texts for ever."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,10 +183,10 @@ class _Request:
 
 
 class LateTranslations:
-    """Those of one target language.
+    """Requests translations of captions that were left untranslated, in one target language.
 
-    There is no list of what is owed: the board has it, after a restart of the program as well. So
-    nothing is translated that an operator has hidden, edited or taken off the record.
+    It has no list of them: the board knows them, even after a restart of the program. So a caption
+    that an operator has hidden, edited or taken off the record is not translated.
     """
 
     def __init__(self, board: CaptionBoard, retranslations: Retranslations) -> None:
@@ -198,19 +197,19 @@ class LateTranslations:
         self._next_s = 0.0
 
     def look(self, now_s: float, *, has_time: bool) -> None:
-        """Ask for the next translation, if one is owed and the last one asked for has come.
+        """Request the next translation, if one is missing and the last request is done.
 
-        The newest comes first: it is what most readers still have on their screens.
+        The newest caption comes first: most readers still have it on their screens.
         """
         owed = {message.id: message for message in self._board.untranslated()}
-        # Known for as long as it is owed, and no longer: a service may last all day.
+        # Count tries only for captions that are still untranslated: a service may last all day.
         self._tries = {key: tries for key, tries in self._tries.items() if key in owed}
         if self._request is not None and self._is_done(self._request, owed.keys(), now_s):
             self._request = None
-        # One at a time: what is said now must find the translators free.
+        # One at a time, so that the translators are free for current speech.
         if self._request is not None or not has_time or now_s < self._next_s:
             return
-        # Those that have failed come last.
+        # Captions that have failed come last.
         keys = sorted(owed, key=lambda key: (self._tries.get(key, 0), -key))
         if keys and self._tries.get(keys[0], 0) < _TRIES:
             self._tries[keys[0]] = self._tries.get(keys[0], 0) + 1
@@ -219,7 +218,7 @@ class LateTranslations:
 
     def _is_done(self, request: _Request, owed: Container[int], now_s: float) -> bool:
         """Whether a request was answered, or is not worth waiting for."""
-        # The quick translator's answer is enough: the final one may be at work for long.
+        # The quick translator's answer is enough: the final translator may take long.
         if request.caption_id not in owed:
             return True
         if self._retranslations.awaits(request.ticket) and now_s - request.asked_s < _ANSWER_S:

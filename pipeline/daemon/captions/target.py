@@ -1,4 +1,4 @@
-"""The captions of one target language: its board, its workers, what operators have done to them.
+"""The captions of one target language: its board, its workers and operators' changes.
 
 Belongs to the event loop's thread.
 """
@@ -17,15 +17,15 @@ from pipeline.protocol.caption import CaptionMessage
 from pipeline.workers.target import TargetWorkers
 
 Back = Callable[[], None]
-"""Takes something back. Raises ProtocolError where that cannot be done any more."""
+"""Undoes something. Raises ProtocolError if that is no longer possible."""
 
 
 def together(backs: Sequence[Back]) -> Back:
-    """Return what takes all of these back; the first of them says whether it can be done."""
+    """Return a function that calls all undo functions; only the first one's error is raised."""
 
     def back() -> None:
         for each in reversed(backs[1:]):
-            with suppress(ProtocolError):  # it has left that board
+            with suppress(ProtocolError):  # the caption has left that board
                 each()
         backs[0]()
 
@@ -38,7 +38,7 @@ class TargetCaptions:
     def __init__(
         self, context: DaemonContext, target: Target, workers: TargetWorkers, *, may_rest: bool
     ) -> None:
-        """`may_rest`: nothing is translated while nobody watches."""
+        """`may_rest`: the language is not translated while nobody watches."""
         self.lang, self.board, self.workers = target.lang, target.board, workers
         self.coordinator = CaptionCoordinator(context, target)
         self.retranslations = Retranslations(target.board, self.coordinator, workers.retranslate)
@@ -48,20 +48,19 @@ class TargetCaptions:
         self.watched_s = float("-inf")
         """When somebody watched last (monotonic)."""
         self._hidden: dict[int, Caption | None] = {}
-        """Captions that an operator has hidden, and what has come of those that had none on screen.
-        """
+        """Ids that an operator has hidden, with the caption that came since if not on the board."""
         self._corrected: dict[int, str] = {}
-        """What was really said, by caption: what comes of the earlier text is not left standing."""
+        """The corrected source text by caption id: it replaces results for the earlier text."""
         self._came: dict[int, CaptionMessage] = {}
-        """Captions that came behind their correction, as they came: what takes that back."""
+        """Captions that came after their correction, before it was applied: for the undo."""
         workers.rest(may_rest)  # nobody watches yet
 
     def show(self, caption: Caption) -> Caption | None:
-        """Publish a caption as it should be: not if it is hidden, and of what was really said.
+        """Publish a caption unless it is hidden; apply the operator's correction to it.
 
         Returns the final caption that has settled with it.
         """
-        # What is on the board already stays hidden by itself.
+        # A caption that is already on the board stays hidden by itself.
         if caption.id in self._hidden and self._message(caption.id) is None:
             known = self._hidden[caption.id]
             # A late partial does not replace a final that has come.
@@ -69,25 +68,25 @@ class TargetCaptions:
                 self._hidden[caption.id] = caption
             return None
         settled = self.coordinator.show(caption)
-        # A correction from before it was hidden would bring it back.
+        # An earlier correction must not show a hidden caption again.
         text = None if caption.id in self._hidden else self._corrected.get(caption.id)
         if text is not None and caption.final and caption.transcript.text != text:
             with self.coordinator.deciding(caption.id):
                 if (came := self._message(caption.id)) is not None:
-                    # Only as it came first: from then on it stands as corrected.
+                    # Only its first version: later versions are corrected already.
                     self._came.setdefault(caption.id, came)
                 self._correct(caption.id, text)
         return settled
 
     def fill(self, transcript: Transcript) -> None:
-        """Have a settled transcript translated, unless its final is there or kept back."""
+        """Request a translation of a settled transcript, unless its final exists or is held."""
         key = transcript.utterance.id
         if not (self.coordinator.holds(key) or self.board.has_final(key)):
             self.workers.transcripts.fill(transcript)
 
     def hide(self, caption_id: int) -> Back | None:
-        """Hide a caption; return what shows it again, None if it is hidden already."""
-        # Also of one that is still on its way: it is not to appear later.
+        """Hide a caption; return a function that shows it again, None if it is already hidden."""
+        # Also for a caption that is still in progress: it must not appear later.
         self._hidden.setdefault(caption_id)
         with self.coordinator.deciding(caption_id):
             old = self._message(caption_id)
@@ -104,9 +103,9 @@ class TargetCaptions:
         return None if old is not None and new is None else back
 
     def unhide(self, caption_id: int) -> bool:
-        """Show a hidden caption again, or what has come of it meanwhile; return if it was hidden.
+        """Show a hidden caption, or its newer version, again; return whether it was hidden.
 
-        Raises ProtocolError (unknown-caption): it was never in this language, or before a restart.
+        Raises ProtocolError (unknown-caption): never in this language, or hidden before a restart.
         """
         came = self._hidden.pop(caption_id, None)
         if came is not None and self._message(caption_id) is None:
@@ -121,9 +120,9 @@ class TargetCaptions:
         self.retranslations.of_shown_again(message)
 
     def correct(self, caption_id: int, text: str) -> Back:
-        """Replace what was said, and have it translated again; return what takes it back."""
+        """Correct the source text, and request a new translation; return an undo function."""
         before = self._corrected.get(caption_id)
-        # Also where nothing is on screen: what comes of it is corrected then (`show`).
+        # Also if the caption is not on screen yet: `show` corrects it when it comes.
         self._corrected[caption_id] = text
         with self.coordinator.deciding(caption_id):
             old = self._message(caption_id)
@@ -135,13 +134,13 @@ class TargetCaptions:
                 self._corrected[caption_id] = before
             self._put_back(old or self._came.get(caption_id))
             if old is None and before is not None:
-                # It came behind both corrections: now the earlier one holds.
+                # It came after both corrections: now the earlier one applies.
                 self._correct(caption_id, before)
 
         return back
 
     def edit(self, caption_id: int, text: str) -> Back | None:
-        """Replace the translation by an operator's; return what takes it back, None: no change.
+        """Replace the translation by an operator's text; return an undo function, None: no change.
 
         Raises ProtocolError (unknown-caption).
         """
@@ -152,7 +151,7 @@ class TargetCaptions:
         return None if new is None else lambda: self._put_back(old)
 
     def approve(self, caption_id: int) -> Back | None:
-        """Take the mark of a doubtful caption away; return what puts it back, None: it has none."""
+        """Remove the mark of a doubtful caption; return an undo function, None: it has no mark."""
         with self.coordinator.deciding(caption_id):
             old = self._message(caption_id)
             if old is None or not old.doubtful:
@@ -161,16 +160,16 @@ class TargetCaptions:
         return lambda: self._put_back(old)
 
     def say(self, caption_id: int, at_s: float, text: str, lang: str) -> Back:
-        """Show a caption that nobody has spoken; return what takes it back."""
+        """Show a typed caption that nobody has spoken; return an undo function."""
         message = self.board.add_typed(caption_id, at_s, text, lang)
         self.coordinator.publish(message)
-        # So a typed text is marked that is in the spoken language (`add_typed`).
+        # `add_typed` sets `corrected` for a typed text in the spoken language.
         if message.corrected:
             self.retranslations.of_caption(message)
         return lambda: self.coordinator.publish(self.board.hide(caption_id))
 
     def forget(self, ids: set[int]) -> None:
-        """Know nothing of what operators have written: it is off the record."""
+        """Forget operators' texts for these captions, which are off the record."""
         self.retranslations.forget()
         for caption_id in ids:
             for known in (self._corrected, self._hidden, self._came):
@@ -178,7 +177,7 @@ class TargetCaptions:
 
     def _correct(self, caption_id: int, text: str) -> None:
         if self._message(caption_id) is None:
-            return  # it is on its way, or was never asked for
+            return  # it is in progress, or was never requested
         new = self.board.correct(caption_id, text)
         if new is not None:
             self.coordinator.publish(new)
@@ -188,7 +187,7 @@ class TargetCaptions:
         if old is not None:
             again = self.board.put_back(old)
             self.coordinator.publish(again)
-            if not again.final:  # it was waiting for a translation then
+            if not again.final:  # that version was waiting for a translation
                 self.retranslations.of_shown_again(again)
 
     def _message(self, caption_id: int) -> CaptionMessage | None:

@@ -1,8 +1,8 @@
-"""The target languages of a service: each with a board, displays and a journal of its own.
+"""The target languages of a service: each has its own board, displays and journal.
 
-The first target is captioned whether anybody watches or not, and its captions decide what an
-operator can do to a caption. An extra one rests while nobody watches; when somebody comes, what was
-said last is filled in. Belongs to the event loop's thread.
+The first target always gets captions, and its captions decide what an operator can do to a caption.
+An extra target rests while nobody watches. When somebody comes, its latest captions are filled in.
+Belongs to the event loop's thread.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ from pipeline.workers.target import TargetWorkers
 log = structlog.get_logger()
 
 _REST_AFTER_S = 60.0
-"""A language that nobody watches rests after so long: phones come back from a short sleep."""
+"""The time after which an unwatched language rests: phones come back from a short sleep."""
 
 _LOOKED_AT = 8
-"""Captions among which an interpreter's sentence is looked for."""
+"""The number of captions that are searched for the sentence that an interpreter repeats."""
 
 _FILLED = 30
-"""Captions that are filled in, at most, when somebody begins to watch."""
+"""The most captions that are filled in when somebody begins to watch."""
 
 
 class Targets:
-    """Hands what workers report on to the languages that it concerns; `targets[0]` is the first."""
+    """Passes the workers' reports on to the languages concerned; `targets[0]` is the first."""
 
     def __init__(
         self,
@@ -50,7 +50,7 @@ class Targets:
         workers: Sequence[TargetWorkers],
         compare: Callable[[Caption], None],
     ) -> None:
-        """`workers` are in the order of the settings; `compare` has a final translated again."""
+        """`workers` are in the order of the settings; `compare` requests a second translation."""
         rests = (False, *(target.rest for target in settings.translate.targets))
         self._targets = tuple(
             TargetCaptions(context, target, group, may_rest=rest and group.may_rest)
@@ -78,7 +78,7 @@ class Targets:
         return tuple(self._by_lang)
 
     def of(self, lang: str) -> TargetCaptions:
-        """Return the target of a language; the first has the spoken words as well."""
+        """Return the target of a language. The first target also has the source text."""
         return self._by_lang.get(lang, self._targets[0])
 
     # What workers report
@@ -94,11 +94,11 @@ class Targets:
             case Comparison():
                 self._targets[0].coordinator.on_comparison(report)
             case Utterance(final=True):
-                told = self._hearing(report)
-                # The first target never rests, so it is always the first of them.
-                final, *_ = [each.coordinator.on_closed(heard, each.show) for each, heard in told]
+                awake = self._hearing(report)
+                # The first target never rests, so it is always the first in the list.
+                final, *_ = [each.coordinator.on_closed(heard, each.show) for each, heard in awake]
                 self._on_settled(final)
-            # No final: speech has returned to it (`CaptionReport`).
+            # Not final: speech has returned to it (`CaptionReport`).
             case Utterance():
                 for each, heard in self._hearing(report):
                     if reopened := each.coordinator.on_resumed(heard):
@@ -111,10 +111,10 @@ class Targets:
                     each.coordinator.on_filtered(replace(report, utterance=heard))
 
     def _looked_at(self, caption: Caption) -> Caption:
-        """Return a caption with the one that an interpreter says again with it, if one does."""
+        """Return a caption with `repeats` set if an interpreter repeats an earlier caption."""
         said = caption.transcript
         theirs = self._by_lang.get(said.lang)
-        if theirs is None:  # nobody can read here what is spoken now
+        if theirs is None:  # the language spoken now is not a target language
             return caption
         shown = theirs.board.snapshot().messages[-_LOOKED_AT:]
         start_s = said.utterance.start_s
@@ -125,61 +125,61 @@ class Targets:
         return [each for each in self._targets if not each.workers.is_resting]
 
     def _hearing(self, utterance: Utterance) -> list[tuple[TargetCaptions, Utterance]]:
-        """Return the languages that are awake, with the utterance as each is told of it."""
-        # The sound is recorded once.
+        """Return the awake languages, each with its version of the utterance."""
+        # Only the first gets the samples: the sound is recorded once.
         quiet = without_samples(utterance)
         first, *extra = self._awake()
         return [(first, utterance), *((each, quiet) for each in extra)]
 
     def _on_settled(self, final: Caption | None) -> None:
-        """Hand on the first target's final, if it has settled, to languages that were not given it.
+        """Pass the first target's final, if it has settled, to languages that do not have it.
 
-        Those of extra targets, which follow it, are of no use here.
+        Settled finals of extra targets are not used here.
         """
         if final is None:
             return
         self._compare(final)
         transcript = final.transcript
-        # It can no longer be resumed, whatever its final could.
+        # It can no longer be resumed, even if its final could.
         utterance = replace(without_samples(transcript.utterance), can_resume=False)
         self._settled.append(replace(transcript, utterance=utterance))
         for each in self._awake()[1:]:
             each.fill(self._settled[-1])
 
-    # What goes on by itself
+    # Periodic work
 
     def look(self, now_s: float) -> None:
-        """See who watches, and how each language keeps up."""
+        """Update the watchers, and do the work that is due in each language."""
         watchers = self._hub.watchers()
         if self._subtitles:
-            # Who watches a stream with subtitles has no display open.
+            # A person who watches a stream with subtitles has no display open.
             watchers += self._subtitles.watchers()
-        # Nor has the program that shows a language by `outputs`.
+        # Neither has a program that shows a language by `outputs`.
         watchers.update(self._shown_elsewhere)
         for each in self._targets:
             released = each.coordinator.release_due(now_s)
             for final in released if each is self._targets[0] else ():
                 self._on_settled(final)
             self._set_watchers(each, watchers, now_s)
-            # Off the record nothing is translated: what is owed is on the board when it is over.
+            # Off the record nothing is translated. The board keeps what must be translated later.
             has_time = not self._facts.off_record and each.workers.has_time(now_s)
             each.late.look(now_s, has_time=has_time)
             each.retranslations.look(now_s)
 
     def observe(self, now_s: float) -> None:
-        """See whether each language keeps up, and tell what is given up or made again."""
+        """Check whether each language keeps up, and log every change of its rung."""
         for each in self._targets:
             workers, ladder = each.workers, each.workers.degradation
             if not workers.observe(now_s):
                 continue
             waits = {stage: round(s, 2) for stage, s in asdict(workers.waits(now_s)).items()}
-            told = {"rung": ladder.rung.name, **waits, "reason": ladder.reason}
-            if each is self._targets[0]:  # the service's rung is its
-                log.warning("rung", **told)
+            fields = {"rung": ladder.rung.name, **waits, "reason": ladder.reason}
+            if each is self._targets[0]:  # its rung is the service's rung
+                log.warning("rung", **fields)
                 rung = RUNG_NAMES[ladder.rung]
                 self._recorder.record(RungEvent(utc=utc_now(), rung=rung))
             else:
-                log.warning("rung", language=each.lang, **told)
+                log.warning("rung", language=each.lang, **fields)
 
     def _set_watchers(
         self, each: TargetCaptions, watchers: Mapping[str, int], now_s: float
@@ -197,12 +197,12 @@ class Targets:
             each.coordinator.rest()
         else:
             log.info("language", language=each.lang, watchers=each.watchers)
-            # Oldest first: the queue takes the one that was put last.
+            # Oldest first: the queue returns the newest item first.
             for transcript in self._settled:
                 each.fill(transcript)
 
     def health(self, now_s: float) -> tuple[LanguageHealth, ...]:
-        """Return how each extra target is; of the first the whole record tells."""
+        """Return the health of each extra target; the whole record describes the first."""
         return tuple(
             LanguageHealth(
                 lang=each.lang,
@@ -219,9 +219,9 @@ class Targets:
     # What operators do
 
     def correct(self, caption_id: int, text: str) -> Back:
-        """Replace what was said in every language; return what takes it back."""
+        """Correct the source text in every language; return a function that undoes it."""
         backs = [each.correct(caption_id, text) for each in self._targets]
-        # What is filled in later is to be right as well.
+        # A caption that is filled in later must have the correction as well.
         for at, old in enumerate(self._settled):
             if old.utterance.id == caption_id:
                 self._settled[at] = replace(old, text=text)
@@ -229,12 +229,12 @@ class Targets:
         return together(backs)
 
     def redact(self, redaction: Redaction) -> tuple[set[int], Removed]:
-        """Forget what was said in a stretch of time.
+        """Forget the speech of a period.
 
-        Returns the ids that go, and by language what takes their captions off displays.
+        Returns the removed ids and, by language, the messages that remove captions from displays.
         """
-        self._interpreter = Interpreter()  # it remembers words
-        # Found first: a deque must not change while it is gone through.
+        self._interpreter = Interpreter()  # the old one remembers words
+        # Collected first: a deque must not change during iteration.
         gone = [each for each in self._settled if _takes(redaction, each.utterance)]
         for transcript in gone:
             self._settled.remove(transcript)
@@ -245,12 +245,12 @@ class Targets:
             removed[each.lang] = messages
             each.forget({*redaction.ids, *(message.id for message in messages)})
             ids |= {message.id for message in messages}
-            if each is self._targets[0]:  # what had no final there goes everywhere
+            if each is self._targets[0]:  # ids that it removed are removed in every language
                 redaction = replace(redaction, ids=tuple(ids))
         return ids, removed
 
     def return_to_record(self, at_s: float) -> None:
-        """Go on with what is said from `at_s` of the audio, and make what was left of before."""
+        """Caption the speech from audio time `at_s` on, and fill in what was left from before."""
         for each in self._targets:
             each.coordinator.return_to_record(at_s)
         for each in self._awake()[1:]:
@@ -258,12 +258,12 @@ class Targets:
                 each.fill(transcript)
 
     def finish(self) -> None:
-        """At the end: publish drafts that have no final, and all that is kept back."""
+        """At the end: publish drafts that have no final, and all held finals."""
         for each in self._targets:
             for caption in each.workers.take_unfinished():
                 each.show(caption)
             each.coordinator.release_all()
-            # Last: what still waits for a translation is final with what it has.
+            # Last: captions that still wait for a translation become final as they are.
             each.retranslations.forget()
 
     def settle(self) -> None:
@@ -278,8 +278,8 @@ class Targets:
 
 
 def without_samples(utterance: Utterance) -> Utterance:
-    """Return an utterance that holds no sound in memory: the first target's has it."""
-    # A copy: an empty view would keep all the samples that it is a view of.
+    """Return the utterance without samples: only the first target's copy keeps them in memory."""
+    # A copy: an empty view would keep all samples of the original in memory.
     return replace(utterance, pcm=utterance.pcm[:0].copy())
 
 

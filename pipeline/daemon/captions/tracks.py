@@ -1,8 +1,8 @@
-"""Track utterances on their way, and which results for them still count. Pure.
+"""Track utterances in progress, and which results for them are still valid. Pure.
 
-An utterance is handed out eagerly, is closed, perhaps resumed, and settles in the end; captions and
-filtered texts come from engines meanwhile, in any order to those. What was prepared of an eager
-utterance waits here until it is closed; a record waits until speech can no longer return to it.
+An utterance is passed on eagerly, then closed, perhaps resumed, and finally settled. Meanwhile
+captions and filtered texts come from engines, in any order relative to these steps. The result of
+an eager utterance waits here until it is closed; a record waits until it can no longer be resumed.
 """
 
 from __future__ import annotations
@@ -15,35 +15,35 @@ from pipeline.records.utterance import UtteranceRecord, filtered_record, utteran
 
 @dataclass(slots=True)
 class Track:
-    """What happened to an utterance on its way, until its record is written."""
+    """The history of an utterance until its record is written."""
 
     closed: Utterance | None = None
-    """Its final, from when it was closed until the caption is out."""
+    """The final utterance, from its close until its caption is published."""
     revision: int = 0
-    """What was made of an earlier revision is of no use: speech has returned since."""
+    """Results for an earlier revision are void: speech has returned since."""
     prepared: Caption | Transcript | None = None
-    """What will be its final, or why it has none, if the speaker says no more."""
+    """Its final, or its filtered transcript, if the speaker says no more."""
     draft: Caption | None = None
     shown: list[str] = field(default_factory=list)
     first_shown_s: float | None = None
     record: UtteranceRecord | None = None
-    """Of the final that is out, while speech may still return to it."""
+    """The record of the published final, while speech may still return to it."""
     caption: Caption | None = None
-    """That final; None if its text was filtered."""
+    """The published final; None if its text was filtered."""
     held_s: float = 0.0
-    """So long its final was kept back for an operator to look at."""
+    """The time that its final was held for an operator."""
     is_held: bool = False
-    """Whether it is kept back now."""
+    """Whether it is held now."""
     heard: Pcm | None = None
-    """The samples of the utterance that the record is about."""
+    """The samples of the record's utterance."""
     is_settled: bool = False
-    """Whether speech can no longer return to what was closed."""
+    """Whether speech can no longer return to the closed utterance."""
     is_eager: bool = False
-    """Whether the final that is out was prepared before the utterance was closed."""
+    """Whether the published final was prepared before the utterance was closed."""
     cancelled: int = 0
-    """Eager utterances that speech returned to."""
+    """Number of eager utterances that speech returned to."""
     reopened: int = 0
-    """Finals that speech returned to."""
+    """Number of finals that speech returned to."""
 
     def note_shown(self, text: str, now_s: float) -> None:
         """Note a text that is on screen now."""
@@ -79,13 +79,13 @@ class Tracks:
         return sum(track.closed is not None for track in self._tracks.values())
 
     def of(self, utterance_id: int) -> Track:
-        """Return an utterance's track, a new one if need be."""
+        """Return an utterance's track; create it if there is none."""
         return self._tracks.setdefault(utterance_id, Track())
 
     def lag_s(self, now_s: float) -> float:
         """Return the age of the oldest closed utterance without a final caption.
 
-        What is kept back for an operator does not count.
+        Finals held for an operator do not count.
         """
         closed = [
             track.closed.closed_s
@@ -97,34 +97,34 @@ class Tracks:
     def close(self, utterance: Utterance) -> Caption | Transcript | None:
         """Note a final utterance; return what was prepared for it."""
         track = self.of(utterance.id)
-        # `settle_all` may have marked it while it was open.
+        # `settle_all` may have set `is_settled` while it was open.
         track.closed, track.is_settled = utterance, False
-        # Taken, not looked at: a final is published once.
+        # Remove it from the track: a final is published once.
         prepared, track.prepared = track.prepared, None
         return prepared
 
     def resume(self, utterance: Utterance) -> None:
-        """Speech has returned: nothing of what was made before this revision counts."""
+        """Speech has returned: discard all results from before this revision."""
         track = self.of(utterance.id)
-        # Nothing was closed yet, so only an eager run was in vain.
+        # It was not closed yet, so only an eager run is lost.
         if track.closed is None and track.record is None:
             track.cancelled += 1
         else:
             track.reopened += 1
         track.revision, track.is_eager = utterance.revision, False
-        # The wait at the desk was for a text that no longer counts.
+        # The wait for the operator was for a text that is void now.
         track.is_held, track.held_s = False, 0.0
         track.closed = track.prepared = track.draft = track.record = track.caption = None
 
     def is_stale(self, utterance: Utterance) -> bool:
-        """Whether speech has returned to an utterance since, or its final is out."""
+        """Whether speech has returned to an utterance since, or its final is published."""
         track = self._tracks.get(utterance.id)
         if track is None:
             return False
         return utterance.revision < track.revision or track.record is not None
 
     def final_caption(self, made: Caption) -> Caption | None:
-        """Return the final caption of the closed utterance; None: it waits until that is closed."""
+        """Return the final caption of the closed utterance; None: it waits for the close."""
         closed = self._closed(made.transcript.utterance, made)
         if closed is None:
             return None
@@ -139,15 +139,15 @@ class Tracks:
         if utterance.final:
             return utterance
         track = self.of(utterance.id)
-        # The pause is not over: the final waits for its utterance to be closed.
+        # The pause is not over, so the final waits until its utterance is closed.
         if track.closed is None:
             track.prepared = made
-        # Also where the utterance was closed first: the text is of the eager version.
+        # Also if the utterance was closed first: the text is from the eager version.
         track.is_eager = True
         return track.closed
 
     def finish(self, caption: Caption, published_s: float, *, mode: Mode, utc: str) -> Track | None:
-        """Note that a final is out, since `published_s`; return its track if it has settled."""
+        """Note that a final was published at `published_s`; return its track if it has settled."""
         track = self.of(caption.id)
         track.closed, track.caption = None, caption
         record = utterance_record(
@@ -178,18 +178,18 @@ class Tracks:
         return None if track.is_open(utterance) else self._tracks.pop(utterance.id)
 
     def settle(self, utterance_id: int) -> Track | None:
-        """Speech can no longer return to an utterance; return its track if its final is out."""
+        """Note that an utterance cannot be resumed; return its track if its final is published."""
         track = self._tracks.get(utterance_id)
-        # It has settled with its final, or nothing of it has come.
+        # It has already settled with its final, or no result has come.
         if track is None:
             return None
         track.is_settled = True
-        # Its final may still be at the translator: with that it settles (`is_open`).
+        # Its final may still be at the translator: then it settles with the final (`is_open`).
         return self._tracks.pop(utterance_id) if track.record is not None else None
 
     def settle_all(self) -> list[Track]:
-        """Speech can no longer return to anything; return the tracks whose final is out."""
-        # A list of the keys: settling takes them out while it goes through them.
+        """Settle all utterances; return the tracks whose final is published."""
+        # Copy the keys: `settle` removes tracks during the iteration.
         return [track for key in list(self._tracks) if (track := self.settle(key)) is not None]
 
     def clear(self) -> None:

@@ -1,4 +1,4 @@
-"""The objects that all parts of the daemon work on: one value, made first and handed down."""
+"""The objects that all parts of the daemon share: one value, created first and passed down."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ from pipeline.workers.degradation import Degradation
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What the captions of one target language work on."""
+    """The objects for the captions of one target language."""
 
     board: CaptionBoard
     verses: VerseSuggestions
     doubts: HeldFinals
     sinks: tuple[Sink, ...]
-    """The first is the record: what was shown must outlive us."""
+    """The first is the record: shown captions must survive a crash."""
 
     @property
     def lang(self) -> str:
@@ -58,7 +58,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DaemonContext:
-    """The facts, and where results go. Nothing in it calls a part of the daemon back."""
+    """The facts, and where results go. Nothing in it calls back a part of the daemon."""
 
     facts: DaemonState
     announcer: StateAnnouncer
@@ -69,13 +69,13 @@ class DaemonContext:
     metrics: Metrics
     notifier: Notifier
     outside: Outside
-    """What takes captions beyond our own pages."""
+    """The outputs beyond our own pages."""
     token_place: str
-    """Where the operator's token is kept, for people."""
+    """Where the operator's token is kept, as text for people."""
     sinks: tuple[Sink, ...]
-    """All of them; those of `targets[0]`."""
+    """All sinks; the same as those of `targets[0]`."""
     targets: tuple[Target, ...]
-    """One a target language, in the order of the settings."""
+    """One for each target language, in the order of the settings."""
 
     @property
     def boards(self) -> tuple[CaptionBoard, ...]:
@@ -83,14 +83,14 @@ class DaemonContext:
         return tuple(target.board for target in self.targets)
 
     def captions(self) -> dict[str, tuple[CaptionMessage, ...]]:
-        """Return what displays can be shown now, by target language."""
+        """Return the captions that displays can show now, by target language."""
         return {board.target: board.snapshot().messages for board in self.boards}
 
 
 def open_context(
     settings: Settings, dictionary: Dictionary, mode: Mode, screen: Screen, emit: Emit
 ) -> tuple[DaemonContext, OpenSession]:
-    """Open a session and make what all parts work on. Raises ServerError, SessionError."""
+    """Open a session and create the shared objects. Raises ServerError, SessionError."""
     session = open_session(settings, mode, emit)
     return make_context(settings, session, dictionary, mode, screen), session
 
@@ -98,7 +98,7 @@ def open_context(
 def make_context(
     settings: Settings, session: OpenSession, dictionary: Dictionary, mode: Mode, screen: Screen
 ) -> DaemonContext:
-    """Make it for a session. Raises ServerError, SessionError (token-unusable, …)."""
+    """Create the context of a session. Raises ServerError, SessionError (token-unusable, …)."""
     facts = DaemonState(
         mode,
         settings.operator.off_record_s,
@@ -125,11 +125,11 @@ def make_context(
     )
     record, pages = RecordSink(session.recorder), PageSink(hub)
     beyond = outside.sinks([board.target for board in session.boards])
-    # Told in this order: the record, the hall, all that is beyond it.
+    # Called in this order: the record, the hall's pages, the outputs beyond the hall.
     sinks = (record, pages, MetricsSink(metrics), screen, *beyond)
 
     def target(board: CaptionBoard, alone: Settings) -> Target:
-        # Operators are asked about its verses only; figures and the terminal are of it as well.
+        # Only the first target has verse suggestions for operators, metrics and the terminal.
         is_first = board is session.boards[0]
         verses = open_verse_suggestions(
             alone, hub.operators.suggest if is_first else lambda _: None
@@ -163,28 +163,28 @@ class OpenSession:
 
     recorder: SessionRecorder
     boards: tuple[CaptionBoard, ...]
-    """One a target language, in the order of the settings."""
+    """One for each target language, in the order of the settings."""
     earlier: Unfinished | None
-    """What it goes on from."""
+    """The interrupted session that it resumes."""
     last_id: int = 0
-    """The highest id that an utterance of it has."""
+    """The highest utterance id in the session."""
     origin_s: float = 0.0
-    """Where its audio goes on, seconds."""
+    """The audio time, in seconds, from which the session continues."""
 
 
 def open_session(settings: Settings, mode: Mode, emit: Emit) -> OpenSession:
-    """Make the session's folder, or take up the one of a service that broke off.
+    """Make the session's folder, or resume the session of an interrupted service.
 
-    `emit` is told when the record cannot be written. Raises SessionError; then no folder is made.
+    `emit` is called when the record cannot be written. Raises SessionError; then no folder is made.
     """
     directory = Path(settings.session.directory)
     with writing_to(directory):
         directory.mkdir(parents=True, exist_ok=True)
-    token_in_force(settings.operator.token, directory)  # before there is a session to leave behind
+    token_in_force(settings.operator.token, directory)  # if it raises, no session is left behind
     finish_purges(directory)
-    # Behind it: an event that it writes must not lie in the future, or the session is not resumed.
+    # After the purges: a session with an event in the future, even of a purge, is not resumed.
     now_utc, translate = datetime.now(UTC), settings.translate
-    # A rehearsal does not go on with a service: it would write into its record.
+    # A rehearsal does not resume a service: it would write into the service's record.
     earlier = unfinished_session(settings, now_utc) if mode == "live" else None
     recorder = SessionRecorder(
         directory,
@@ -195,18 +195,18 @@ def open_session(settings: Settings, mode: Mode, emit: Emit) -> OpenSession:
         earlier=earlier,
         keeping=settings.session,
     )
-    # Each run has a name of its own: what a display saw last need not be in the journal.
+    # Each run has its own name: the last version on a display may be missing in the journal.
     name = recorder.folder.name + (f"+{earlier.runs}" if earlier else "")
     history = settings.server.history
     boards = tuple(CaptionBoard(name, translate.source, lang, history) for lang in translate.langs)
     if earlier is None:
         return OpenSession(recorder, boards, None)
-    # A language that is no longer set has a journal and no board.
+    # A language that is no longer in the settings has a journal and no board.
     journals = earlier.journals(translate.target)
     for board in boards:
         board.restore(journals.get(board.target, ()))
     log.info("session resumed", folder=str(recorder.folder), captions=len(earlier.messages))
-    # Of all boards: a caption that was typed in another language than the first stands on its own.
+    # Check all boards: a caption typed in an extra language is only on that language's board.
     last_id = max(earlier.last_id, *(board.last_id for board in boards))
     return OpenSession(recorder, boards, earlier, last_id, earlier.audio_s(now_utc))
 
@@ -215,53 +215,53 @@ _STATUS_CHARACTERS = 200
 
 
 class Notifier:
-    """Belongs to one thread. What cannot be sent is not: systemd is gone, or was never there."""
+    """Notifies systemd. Drops what cannot be sent: systemd is absent. Belongs to one thread."""
 
     def __init__(self, environment: Mapping[str, str] = os.environ) -> None:
-        """Read the socket's address and how often systemd wants a sign of life."""
+        """Read the socket address and the watchdog interval."""
         address = environment.get("NOTIFY_SOCKET", "")
         # A first character @ stands for the zero byte of an abstract socket.
         self._address = "\0" + address[1:] if address.startswith("@") else address
         self.watchdog_s = _watchdog_s(environment)
-        """A sign of life is due at least this often, 0.0 where none is wanted."""
+        """The longest time between watchdog messages; 0.0 if systemd wants none."""
         self._status = ""
 
     def ready(self) -> None:
-        """Say that captions can be made from now on."""
+        """Tell systemd that the service is ready to make captions."""
         self._send("READY=1")
 
     def alive(self) -> None:
-        """Give a sign of life."""
+        """Send a watchdog message."""
         if self.watchdog_s:
             self._send("WATCHDOG=1")
 
     def status(self, text: str) -> None:
-        """Say how things are, in one line for `systemctl status`; a repetition is not sent."""
-        # One line: to systemd a line break begins the next assignment.
+        """Send one line for `systemctl status`, unless it is the same as before."""
+        # One line: for systemd a line break begins the next assignment.
         line = " ".join(text.split())[:_STATUS_CHARACTERS]
         if line != self._status:
             self._status = line
             self._send(f"STATUS={line}")
 
     def stopping(self) -> None:
-        """Say that the end has begun."""
+        """Tell systemd that the service is stopping."""
         self._send("STOPPING=1")
 
     def _send(self, message: str) -> None:
         if not self._address:
             return
         with suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as out:
-            # On the event loop: captions must not wait for systemd.
+            # This is on the event loop: captions must not wait for systemd.
             out.setblocking(False)
             out.sendto(message.encode(), self._address)
 
 
 def _watchdog_s(environment: Mapping[str, str]) -> float:
-    """Return a third of the time after which systemd takes us for dead."""
-    # A parent's variable is inherited, and its watchdog is not ours.
+    """Return a third of the systemd watchdog timeout."""
+    # The variable may be inherited from a parent, whose watchdog is not ours.
     meant_for = environment.get("WATCHDOG_PID", str(os.getpid()))
     every_us = environment.get("WATCHDOG_USEC", "")
     if meant_for != str(os.getpid()) or not every_us.isdecimal():
         return 0.0
-    # From microseconds. systemd's own advice is half of it, but a busy event loop may be late.
+    # From microseconds. systemd recommends half of it, but a busy event loop may be late.
     return int(every_us) / 3e6

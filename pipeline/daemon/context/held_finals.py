@@ -1,6 +1,6 @@
-"""Doubtful finals that are kept off the screens until an operator decides, or `church.hold_s` ends.
+"""Doubtful finals that are held until an operator decides, or until `church.hold_s` is over.
 
-Belongs to the event loop's thread. Time is told to it: the supervisor asks what is due.
+Belongs to the event loop's thread. It has no timer: the supervisor asks which finals are due.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from pipeline.protocol.messages import DoubtfulMessage
 from pipeline.server.hub import Hub
 
 _SOUNDS = 4
-"""Doubtful finals whose sound an operator can hear: in memory only, whatever else is kept."""
+"""Doubtful finals whose sound an operator can hear: only in memory, whatever else is kept."""
 _TICK_S = 0.25
-"""The supervisor asks so often, seconds: what is due is let go that much earlier."""
+"""The supervisor's interval, in seconds: finals are released that much earlier."""
 
 Tell = Callable[[DoubtfulMessage], None]
 
@@ -32,17 +32,17 @@ class HeldFinal:
     since_s: float
     """Monotonic."""
     revision: int
-    """The caption's, once it is shown."""
+    """The caption's revision when this final is shown."""
 
 
 class HeldFinals:
     """Holds finals of one target language, by their ids.
 
-    Nothing is held while no operator's page is open.
+    It holds nothing while no operator's page is open.
     """
 
     def __init__(self, facts: DaemonState, tell: Tell, is_watched: Callable[[], bool]) -> None:
-        """`tell` shows operators what waits; `is_watched`: whether one of them has a page open."""
+        """`tell` shows operators a held final; `is_watched`: whether an operator's page is open."""
         self._facts = facts
         self._tell = tell
         self._is_watched = is_watched
@@ -57,62 +57,62 @@ class HeldFinals:
         return self._facts.hold_s - _TICK_S
 
     def is_marked(self, caption: Caption) -> bool:
-        """Whether a final is to be shown with a mark: a printed verse is right in any case."""
+        """Whether a final is shown with a mark. A printed verse is always right."""
         return self._facts.hold_doubtful and caption.is_doubtful and caption.verse is None
 
     def wants(self, caption: Caption) -> bool:
-        """Whether a final is to be kept back now."""
+        """Whether a final must be held now."""
         return self.is_marked(caption) and self._is_watched()
 
     def hold(self, caption: Caption, now_s: float, revision: int) -> None:
-        """Keep a final back that will be that revision of its caption, and tell operators."""
+        """Hold a final, which will be `revision` of its caption, and notify operators."""
         self._held[caption.id] = held = HeldFinal(caption, now_s, revision)
-        # It stays there after the decision, until newer ones need its place.
+        # The sound stays after the decision, until newer ones need its place.
         self._spoken.append(caption.transcript.utterance)
         self._tell(_told(held, self._hold_s))
 
     def release(self, caption_id: int) -> HeldFinal | None:
-        """Keep a final back no longer, and return it; None if it was not."""
+        """Release a held final, and return it; None if it was not held."""
         held = self._held.pop(caption_id, None)
         if held is not None:
-            # By 0.0 seconds operators' pages know that it is kept back no longer.
+            # 0.0 seconds tells operators' pages that it is no longer held.
             self._tell(_told(held, 0.0))
         return held
 
     def sound(self, caption_id: int) -> bytes:
-        """Return what was said, as WAV: of one of the newest that were held, b"" of any other."""
+        """Return the audio of one of the newest held finals as WAV, b"" for any other caption."""
         found = [each for each in self._spoken if each.id == caption_id]
-        # The last one: an utterance that was resumed is held again, with more sound.
+        # The last one: a resumed utterance is held again, with more sound.
         return wav(found[-1].pcm) if found else b""
 
     def forget(self) -> None:
-        """Keep nothing back and no sound: it is off the record."""
+        """Release all held finals and drop all sound, because they are off the record."""
         for key in self.ids:
             self.release(key)
         self._spoken.clear()
 
     def due(self, now_s: float) -> list[int]:
-        """Return the finals that have waited for long enough, oldest first."""
+        """Return the ids of the finals that have waited long enough, oldest first."""
         return [key for key, held in self._held.items() if now_s >= held.since_s + self._hold_s]
 
     @property
     def ids(self) -> list[int]:
-        """All that are kept back, oldest first."""
-        # A copy: whoever goes through it lets them go.
+        """The ids of all held finals, oldest first."""
+        # A copy: the caller releases finals while it iterates.
         return list(self._held)
 
     def messages(self, now_s: float) -> tuple[DoubtfulMessage, ...]:
-        """Return what a page needs that comes late."""
-        # Monotonic time means nothing to a browser: it is told how long is left.
+        """Return the messages for a page that connects late."""
+        # Monotonic time means nothing to a browser, so it gets the time left.
         return tuple(
-            # Above 0, which would tell the page that it is kept back no longer.
+            # Above 0, because 0 would mean that it is no longer held.
             _told(held, max(0.01, held.since_s + self._hold_s - now_s))
             for held in self._held.values()
         )
 
 
 def open_held_finals(facts: DaemonState, hub: Hub) -> HeldFinals:
-    """Return those of a target language; the operators' pages are told of them."""
+    """Return the held finals of a target language; they are sent to the operators' pages."""
     return HeldFinals(facts, hub.operators.doubtful, lambda: hub.operators.is_watched)
 
 

@@ -1,7 +1,7 @@
-"""Sinks for the news of a service: its record, the pages, the metrics, and all beyond the hall.
+"""Sinks for the events of a service: the record, the pages, the metrics, and external outputs.
 
-`open_gate` is the one gate of what leaves our own pages: programs, streams, relays, listeners.
-Whatever is not a service (a rehearsal, a demonstration) sends nothing anywhere.
+`open_gate` is the only gate for captions that leave our own pages: programs, streams, relays,
+listeners. A rehearsal or a demonstration is not a service, and sends nothing outside.
 """
 
 from __future__ import annotations
@@ -35,19 +35,19 @@ from pipeline.session.recorder import SessionRecorder
 from pipeline.voice.voice import Voice
 
 _OVER: tuple[State, ...] = ("ended", "fault")
-"""States of a service that is over. Its last finals may still come, and nobody has unblanked."""
+"""States of a finished service. Its last finals may still come, and nobody has unblanked."""
 
 
 def take_back(sink: Sink, removed: Removed) -> None:
-    """Show the messages that empty captions, as all others."""
-    # A display knows no redaction: what is emptied by a newer version is gone.
+    """Send the messages that empty captions, like other messages."""
+    # A display has no redaction: a newer, empty version removes the caption.
     for lang, messages in removed.items():
         for message in messages:
             sink.on_caption(message, lang)
 
 
 class RecordSink(Sink):
-    """Writes to the session's folder. Redactions reach the recorder earlier than any sink."""
+    """Writes to the session folder. The recorder gets redactions before any sink."""
 
     def __init__(self, recorder: SessionRecorder) -> None:
         self._recorder = recorder
@@ -57,7 +57,7 @@ class RecordSink(Sink):
         self._recorder.caption(message, lang)
 
     def on_resumable(self, caption_id: int, lang: str) -> None:
-        """Let the transcripts wait for its record."""
+        """Hold the transcript files back until the caption's record comes."""
         self._recorder.hold(caption_id, lang)
 
     def on_utterance(self, record: UtteranceRecord) -> None:
@@ -90,7 +90,7 @@ class RecordSink(Sink):
 
 
 class PageSink(Sink):
-    """Sends to displays, and what concerns operators to their pages only."""
+    """Sends to displays; sends operators' information only to operators' pages."""
 
     def __init__(self, hub: Hub) -> None:
         self._hub = hub
@@ -108,8 +108,8 @@ class PageSink(Sink):
         self._hub.set_notice(NoticeMessage(texts=texts))
 
     def on_utterance(self, record: UtteranceRecord) -> None:
-        """Show operators what it took."""
-        # Only to them: it has times and measures that mean nothing to an audience.
+        """Show operators the times and measures."""
+        # Only operators: times and measures mean nothing to an audience.
         self._hub.operators.utterance(record)
 
     def on_comparison(self, record: CompareRecord) -> None:
@@ -126,13 +126,13 @@ class PageSink(Sink):
 
     def on_redaction(self, redaction: Redaction, removed: Removed) -> None:
         """Take the captions off all displays, and the records off operators' pages."""
-        # Before operators' records: the audience must not read it a moment longer.
+        # Before operators' records: the audience must not see the text a moment longer.
         take_back(self, removed)
         self._hub.operators.purge(redaction)
 
 
 class PublishSink(Sink):
-    """Hands what every display is sent on to the church's stream, and nothing else."""
+    """Publishes to the church's stream what every display gets, and nothing else."""
 
     def __init__(self, publisher: Publisher) -> None:
         self._publisher = publisher
@@ -155,10 +155,10 @@ class PublishSink(Sink):
 
 
 class OutputSink(Sink):
-    """Hands the final captions of one target language to other programs."""
+    """Sends the final captions of one target language to other programs."""
 
     def __init__(self, feed: OutputFeed, lang: str) -> None:
-        """`lang` is the target whose captions hold what `feed` shows."""
+        """`lang` is the target language whose captions have the text that `feed` shows."""
         self._feed = feed
         self._lang = lang
 
@@ -174,13 +174,13 @@ class OutputSink(Sink):
             self._feed.on_caption(message)
 
     def on_settled(self, message: CaptionMessage, spoken_utc: datetime, lang: str) -> None:
-        """Send it where nothing can be taken back."""
+        """Send it to outputs that cannot take a caption back."""
         if lang == self._lang:
             self._feed.on_settled(message, spoken_utc)
 
     def on_redaction(self, _: Redaction, removed: Removed) -> None:
         """Take the captions off their screens."""
-        # Not by `take_back`: what waits for a program that is slow has to go as well.
+        # Not by `take_back`: captions queued for a slow program must go as well.
         self._feed.on_redaction(removed[self._lang])
 
 
@@ -191,12 +191,12 @@ class SubtitleSink(Sink):
         self._subtitles = subtitles
 
     def on_state(self, state: State, reason: str) -> None:  # noqa: ARG002 - for operators
-        """Leave out what is said while the displays are blank."""
+        """Leave out speech while the displays are blank."""
         if state not in _OVER:
             self._subtitles.set_blank(is_blank=state == "blank")
 
     def on_caption(self, message: CaptionMessage, lang: str) -> None:
-        """Put it there; it is seen when it is final."""
+        """Add it; it becomes visible when it is final."""
         self._subtitles.put(message, lang)
 
     def on_redaction(self, _: Redaction, removed: Removed) -> None:
@@ -205,7 +205,7 @@ class SubtitleSink(Sink):
 
 
 class VoiceSink(Sink):
-    """Has captions spoken to who listens."""
+    """Has captions spoken to listeners."""
 
     def __init__(self, voice: Voice) -> None:
         self._voice = voice
@@ -216,15 +216,15 @@ class VoiceSink(Sink):
             self._voice.set_blank(is_blank=state == "blank")
 
     def on_caption(self, message: CaptionMessage, lang: str) -> None:
-        """Say what of it is settled."""
+        """Speak its settled part."""
         self._voice.take(message, lang)
 
     def on_notice(self, texts: dict[str, str]) -> None:
-        """Say it once."""
+        """Speak it once."""
         self._voice.notice(texts)
 
     def on_redaction(self, _: Redaction, removed: Removed) -> None:
-        """Say nothing of it that was not heard yet."""
+        """Drop the speech that nobody has heard yet."""
         take_back(self, removed)
         self._voice.forget()
 
@@ -238,7 +238,7 @@ class MetricsSink(Sink):
     def on_translated(self, caption: Caption) -> None:
         """Count a caption by its engine."""
         kind = "final" if caption.final else "partial"
-        # Few values each: every combination is a time series that Prometheus keeps.
+        # Labels with few values: Prometheus keeps a time series for every combination.
         self._metrics.captions.labels(kind, caption.engine).inc()
 
     def on_utterance(self, record: UtteranceRecord) -> None:
@@ -265,22 +265,22 @@ class MetricsSink(Sink):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outside:
-    """What takes captions beyond our own pages; nothing, unless the settings ask for it."""
+    """The outputs beyond our own pages. Each is off unless the settings ask for it."""
 
     publisher: Publisher | None = None
     outputs: Mapping[str, OutputFeed] = field(default_factory=dict)
-    """By language, for other programs."""
+    """The feeds for other programs, by language."""
     subtitles: LiveSubtitles | None = None
-    """Those for streams."""
+    """The subtitles for streams."""
     voice: Voice | None = None
-    """What speaks the captions."""
+    """The voice that speaks the captions."""
     voices: VoiceStreams | None = None
-    """Who listens to it."""
+    """The listeners' streams."""
 
     def sinks(self, langs: Sequence[str]) -> tuple[Sink, ...]:
-        """Return a sink for each. `langs`: the target languages, the first one first."""
+        """Return a sink for each output. `langs`: the target languages in order."""
         return (
-            # What was said is in the captions of the first target.
+            # The captions of the first target contain the source text.
             *(
                 OutputSink(feed, lang if lang in langs else langs[0])
                 for lang, feed in self.outputs.items()
@@ -292,7 +292,7 @@ class Outside:
 
 
 def open_gate(settings: Settings, boards: Sequence[CaptionBoard], mode: Mode) -> Outside:
-    """Return what the settings ask for; nothing of it has begun."""
+    """Return the outputs that the settings ask for, not started yet."""
     if mode != "live":
         return Outside()
     publisher = subtitles = voice = voices = None
@@ -306,14 +306,14 @@ def open_gate(settings: Settings, boards: Sequence[CaptionBoard], mode: Mode) ->
         )
         publisher = Publisher(settings.publish, status)
     if any(each.program == "hls" for each in settings.outputs):
-        # Numbers of segments must not go back, as the computer's clock may when it is set.
+        # Segment numbers must not go back, so the system clock (which may be set) is read once.
         ahead_s = time.time() - time.monotonic()
         subtitles = LiveSubtitles(boards, lambda: ahead_s + time.monotonic())
     if settings.speech.enabled:
         langs = speech_languages(settings)
         voices = VoiceStreams(langs, settings.speech.max_listeners)
         voice = Voice(langs, settings.speech.fastest, voices.heard)
-    # Where several languages are spoken the first of them is a target, too.
+    # If several languages are spoken, the first of them is a target as well.
     targets = settings.translate.langs
     last_id = max(board.last_id for board in boards)
     outputs = {

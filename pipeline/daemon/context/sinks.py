@@ -1,7 +1,7 @@
-"""The form of all that is told what happens in a service: record, pages, metrics, terminal.
+"""The interface of everything that receives a service's events: record, pages, metrics, terminal.
 
-Each is told the same things in the same order, and takes what it can use. `lang` is the target
-language of the board that a caption is on.
+Each sink gets the same events in the same order, and uses those that it needs. `lang` is the
+target language of the board that a caption is on.
 """
 
 from __future__ import annotations
@@ -20,42 +20,42 @@ from pipeline.protocol.caption import CaptionMessage
 from pipeline.records.utterance import CompareRecord, TranslationRecord, UtteranceRecord
 
 Removed: TypeAlias = Mapping[str, Sequence[CaptionMessage]]
-"""By target language, the messages that empty captions on displays."""
+"""The messages that empty captions on displays, by target language."""
 
 
 class Sink:
     """Ignores everything. Called on the event loop, so no method may wait."""
 
     def on_state(self, state: State, reason: str) -> None:
-        """Take the daemon's state or its reason, which has changed."""
+        """Take a change of the daemon's state or its reason."""
 
     def on_caption(self, message: CaptionMessage, lang: str) -> None:
-        """Take a caption that is new or has changed."""
+        """Take a new or changed caption."""
 
     def on_notice(self, texts: dict[str, str]) -> None:
-        """Take the notice that stands from now on, by language; empty: none does."""
+        """Take the new notice, by language; empty: there is no notice now."""
 
     def on_resumable(self, caption_id: int, lang: str) -> None:
-        """Know of the final that follows that it may change until its utterance's record comes."""
+        """Note that the final that follows may change until its utterance's record comes."""
 
     def on_translated(self, caption: Caption) -> None:
-        """Take the engines' caption behind a message that has just gone out."""
+        """Take the engines' caption for a message that has just been published."""
 
     def on_utterance(self, record: UtteranceRecord) -> None:
-        """Take the record of an utterance that is done, which tells of the first target."""
+        """Take the record of a finished utterance, with the first target's translation."""
 
     def on_translation(self, record: TranslationRecord) -> None:
-        """Take what is to be recorded of an utterance in another target language."""
+        """Take an utterance's record for another target language."""
 
     def on_settled(self, message: CaptionMessage, spoken_utc: datetime, lang: str) -> None:
-        """Take what the board shows of a caption to which speech can no longer return.
+        """Take the board's message of a caption to which speech can no longer return.
 
-        It may be an operator's text, or empty where the caption is hidden. `spoken_utc` is when it
-        began to be spoken.
+        It may be an operator's text, or empty if the caption is hidden. `spoken_utc` is the start
+        of its speech.
         """
 
     def on_sound(self, record: UtteranceRecord, pcm: Pcm) -> None:
-        """Take the samples of an utterance that is done."""
+        """Take the samples of a finished utterance."""
 
     def on_comparison(self, record: CompareRecord) -> None:
         """Take the record of a second final."""
@@ -64,29 +64,29 @@ class Sink:
         """Take the loudness of the input."""
 
     def on_fault(self, fault: Fault) -> None:
-        """Take an error that the service goes on after."""
+        """Take an error that does not end the service."""
 
     def on_source(self, change: SourceChanged) -> None:
-        """Take the news that the microphone is lost, or back."""
+        """Take the event that the microphone is lost or back."""
 
     def on_song(self, change: SongChanged) -> None:
-        """Take the news that captions are held because of song, or no longer."""
+        """Take the event that captions are held because of song, or no longer held."""
 
     def on_redaction(self, redaction: Redaction, removed: Removed) -> None:
-        """Forget what was said in a stretch of time; `removed` takes its captions off displays."""
+        """Forget the speech of a period; `removed` removes its captions from displays."""
 
 
 class Screen(Sink):
-    """A terminal or what stands in for it. Called on the event loop, so no method may wait."""
+    """A terminal or its substitute. Called on the event loop, so no method may wait."""
 
     at_desk: Callable[[str], None] | None = None
-    """Called with the address of the operator's page when that is up."""
+    """Called with the address of the operator's page when the page is up."""
 
     def show_address(self, address: str, mode: Mode, folder: Path) -> None:
-        """Tell where the pages are: the server is up."""
+        """Show the address of the pages: the server is up."""
 
     def show_operator_page(self, page: str, token: str) -> None:  # noqa: ARG002 - for screens
-        """Tell where the operator's page is, and where its token is kept."""
+        """Show the address of the operator's page, and where its token is kept."""
         if self.at_desk is not None:
             self.at_desk(page)
 

@@ -1,7 +1,7 @@
 """The facts of a running service, and the one state that follows from them.
 
-The state that displays see is not stored: it is worked out of the facts each time, so that no two
-of them can disagree.
+The state that displays see is not stored. It is computed from the facts each time, so that it
+cannot disagree with them.
 """
 
 from __future__ import annotations
@@ -27,49 +27,49 @@ class DaemonState:
 
     mode: Mode
     off_record_s: float
-    """Seconds of what has just been said that `off-record` takes away."""
+    """Seconds of earlier speech that `off-record` removes."""
     has_begun: bool = False
     """Every engine is loaded."""
     has_ended: bool = False
     broken: str = ""
     """Why the daemon cannot go on."""
     source_lost: str = ""
-    """Why nothing is heard."""
+    """Why there is no audio."""
     source_muted: bool = False
-    """The microphone is there and has been muted: that belongs to a service."""
+    """The microphone is present but muted, which is normal in a service."""
     degraded_reason: str = ""
-    """Which engines are set aside."""
+    """Which engines are not used."""
     is_speaking: bool = False
     paused: bool = False
     blank: bool = False
     models: tuple[ModelUsed, ...] = ()
-    """What the engines have been told to load."""
+    """The models that the engines were asked to load."""
     song_mode: SongMode = "auto"
     """The setting."""
     is_song: bool = False
     """Captions are held because of song."""
     song_control: SongControl = "auto"
-    """What operators want of song."""
+    """The operators' choice about song."""
     spoken: tuple[str, ...] = ()
-    """The languages that are spoken, where there are several. The setting."""
+    """The setting: the spoken languages if there are several."""
     forced_language: str = ""
-    """The one of them that an operator has chosen; "": it is detected."""
+    """The spoken language that an operator has chosen; "": it is detected."""
     may_begin_anew: bool = False
-    """A session can end for another one to begin: of a service, and not of a file."""
+    """A new session can follow this one: in a service, but not for a file."""
     is_new_session_wanted: bool = False
-    """An operator has asked for one."""
+    """An operator has requested a new session."""
     hold_doubtful: bool = False
     """The setting."""
     hides_interpreter: bool = False
-    """Nobody is shown what an interpreter says again. The setting."""
+    """The setting: captions of an interpreter's repetition are hidden."""
     hold_s: float = 8.0
-    """So long a doubtful final waits for an operator, at most. The setting."""
+    """The setting: the longest time that a doubtful final waits for an operator."""
     off_record: bool = False
-    """Nothing is heard, shown or kept. Only `on-record` ends it."""
+    """Nothing is heard, shown or kept, until `on-record`."""
 
 
 class StateAnnouncer:
-    """Works the service's state out of the facts, and tells the sinks whenever it has changed."""
+    """Computes the service's state from the facts, and notifies the sinks when it changes."""
 
     def __init__(
         self,
@@ -91,37 +91,37 @@ class StateAnnouncer:
         purging = OFF_RECORD_OWED if self._recorder.purging else ""
         disk = self._recorder.degraded_reason
         reason = _all(self._degradation.reason, facts.degraded_reason, purging, disk)
-        # Where captions are held anyway, being late is no news.
+        # If captions are held anyway, lag is not reported.
         lost = _all(facts.source_lost, disk)
         gravest_first: list[tuple[object, State, str]] = [
             (facts.has_ended, "ended", ""),
             (facts.broken, "fault", facts.broken),
-            # To displays it is one more reason to be dark.
+            # For displays it is one more reason to be dark.
             (facts.off_record, "blank", _all(OFF_RECORD, purging, lost)),
-            # Displays are dark in this state only, so a pause must not light them up again.
-            # A microphone that is lost meanwhile is told, so that it is there when they go on.
+            # Displays are dark only in this state, so a pause must not light them again.
+            # A lost microphone is reported, so that it is back when the service goes on.
             (
                 facts.blank and facts.paused,
                 "blank",
                 _all("blanked and paused by the operator", lost),
             ),
             (facts.blank, "blank", _all("blanked by the operator", lost)),
-            # Behind these: a restart must not light the displays up either.
+            # After these: a restart must not light the displays either.
             (not facts.has_begun, "starting", ""),
             (facts.paused, "paused", _all("paused by the operator", lost)),
-            # Before the next one, of which it is the harmless kind.
+            # Before "no-audio", because it is the harmless case of it.
             (facts.source_lost and facts.source_muted, "muted", lost),
             (facts.source_lost, "no-audio", lost),
             (facts.is_song, "song", SONG_HELD if facts.song_control == "hold" else SONG),
-            # Below it quality is given up that only operators are told of, by the reason.
+            # On lower rungs only quality is reduced, which only operators see, in the reason.
             (rung >= Rung.SOURCE_CAPTIONS, "behind", reason),
             (facts.is_speaking, "speech", reason),
         ]
         return next(((s, why) for fact, s, why in gravest_first if fact), ("listening", reason))
 
     def announce(self) -> None:
-        """Tell every sink if the state has changed."""
-        # Worked out once: what the disk is like may change meanwhile, in the record's thread.
+        """Notify every sink if the state has changed."""
+        # Computed once: the recorder's thread may change the state of the disk meanwhile.
         state = self.state
         if state != self._announced:
             self._announced = state

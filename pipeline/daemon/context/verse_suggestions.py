@@ -1,6 +1,6 @@
-"""Printed verses in a service: what goes on air with a final, and what operators are asked about.
+"""Printed verses in a service: those shown with a final, and those suggested to operators.
 
-Belongs to the event loop's thread; a look takes some milliseconds.
+Belongs to the event loop's thread; a call of `look` takes some milliseconds.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Tell = Callable[[SuggestionMessage], None]
 
 
 class VerseSuggestions:
-    """Looks at every final. Without an index or an edition it changes nothing."""
+    """Checks every final for a verse. Without an index or an edition it changes nothing."""
 
     def __init__(
         self,
@@ -39,9 +39,9 @@ class VerseSuggestions:
         tell: Tell,
         lang: str = "",
     ) -> None:
-        """`tell` shows operators a suggestion; `may_air`: verses may be shown by themselves.
+        """`tell` shows operators a suggestion; `may_air`: verses may be shown without an operator.
 
-        `lang` is the one of several spoken languages that `passages` are of, "" where it is one.
+        `lang` is the language of `passages` if several languages are spoken, else "".
         """
         self._lang = lang
         self._passages = passages
@@ -54,15 +54,15 @@ class VerseSuggestions:
         self._at_s = 0.0
         self._last_id = -1
         self.suggestion = SuggestionMessage()
-        """What operators are asked about now; without a `ref` nothing."""
+        """The current suggestion to operators; without a `ref` there is none."""
 
     def wait_for(self, later: Future[Passages]) -> None:
-        """Take over what is being made, once a final comes after it is done."""
+        """Use `later` with the first final that comes after it is done."""
         self._later = later
 
     def expect(self, references: Sequence[Reference]) -> None:
-        """Know of verses that are likely in this service."""
-        # Kept as well: an index that is still being built will ask for them.
+        """Set the verses that are likely in this service."""
+        # Kept as well: an index that is still being built needs them later.
         self._expected = references
         if self._passages is not None:
             self._passages.expect(references)
@@ -70,14 +70,14 @@ class VerseSuggestions:
     def look(self, caption: Caption) -> Caption:
         """Return a final with the printed verse that it quotes, if that is sure enough."""
         self._take_over()
-        # An index is of one language: words of another are no quotation in it.
+        # An index is for one language: a text in another language quotes nothing in it.
         is_other = self._lang not in ("", caption.transcript.lang)
         if self._passages is None or is_other:
             return caption
-        if caption.id == self._last_id:  # it was reopened, and is final again
+        if caption.id == self._last_id:  # it was reopened, and is now final again
             self._passages.take_back()
         self._last_id = caption.id
-        # Audio time: by it `Passages` counts for how long it leaves a verse alone.
+        # `Passages` uses audio time to count how long it ignores a verse.
         self._at_s = caption.transcript.utterance.end_s
         heard = self._passages.push(caption.transcript.text, self._at_s, may_air=self._may_air)
         # The edition on screen may lack a verse that another one has.
@@ -89,8 +89,8 @@ class VerseSuggestions:
         return caption
 
     def take(self, caption_id: int) -> Verse:
-        """Return the suggested verse, which is shown with a caption now. Raises ProtocolError."""
-        # First: a click on a suggestion that has just changed must not air another verse.
+        """Return the suggested verse to show with a caption. Raises ProtocolError."""
+        # First: a click on a suggestion that has just changed must not show another verse.
         reference, verse = self._current(caption_id)
         if self._passages is not None:
             self._passages.show(reference, self._at_s)
@@ -98,25 +98,25 @@ class VerseSuggestions:
         return verse
 
     def dismiss(self, caption_id: int) -> None:
-        """Leave the suggested verse alone for a while. Raises ProtocolError."""
+        """Do not suggest the current verse again for a while. Raises ProtocolError."""
         reference, _ = self._current(caption_id)
         if self._passages is not None:
             self._passages.dismiss(reference, self._at_s)
         self._suggest(None, 0)
 
     def forget(self) -> None:
-        """Forget what was said: it was off the record."""
-        # A suggestion quotes what was said as well.
+        """Forget earlier speech, because it is off the record."""
+        # A suggestion also quotes the speech.
         if self._passages is not None:
             self._passages.forget()
             self._suggest(None, 0)
 
     def _take_over(self) -> None:
-        # Asked with each final, and no callback: that would run in the thread that builds.
+        # Checked with each final. A callback would run in the thread that builds the index.
         if self._later is None or not self._later.done():
             return
         later, self._later = self._later, None
-        # Why it failed was logged where it did.
+        # A failure has already been logged.
         if later.exception() is None:
             self._passages = later.result()
             self._passages.expect(self._expected)
@@ -147,7 +147,7 @@ class VerseSuggestions:
 
 
 def open_verse_suggestions(settings: Settings, tell: Tell) -> VerseSuggestions:
-    """Return those of a service; what it lacks is logged with the command that helps."""
+    """Return the verse suggestions of a service; log what is missing and the command to fix it."""
     church, translate = settings.church, settings.translate
     nothing = VerseSuggestions(None, None, may_air=False, tell=tell)
     if church.verses == "off":
@@ -155,7 +155,7 @@ def open_verse_suggestions(settings: Settings, tell: Tell) -> VerseSuggestions:
     try:
         name, file = editions.find(translate.target, church.edition)
         passages = _passages(translate.source)
-        # Last: to read a whole Bible takes a start longer than all the rest here.
+        # Last: reading a whole Bible takes longer than all the rest here.
         edition = editions.read(file, name)
     except VersesError as error:
         _log_missing(error)
@@ -173,7 +173,7 @@ def open_verse_suggestions(settings: Settings, tell: Tell) -> VerseSuggestions:
 
 
 def _passages(lang: str) -> Passages | None:
-    """Return what recognizes verses, None if its index is to be built. Raises VersesError."""
+    """Return the verse recognizer, None if its index must be built. Raises VersesError."""
     try:
         return Passages(verse_index.load_built(lang), lang)
     except VersesError as error:
@@ -184,15 +184,15 @@ def _passages(lang: str) -> Passages | None:
 
 
 def _log_missing(error: VersesError) -> None:
-    # A start must not fail for it, and many languages have no Bible here.
+    # The start must not fail because of it: many languages have no Bible here.
     say = log.info if error.code == "verses-none" else log.warning
     say("no verses", code=error.code, message=error.message, fix=error.fix)
 
 
 def _renewed(lang: str) -> Future[Passages]:
-    """Build an index anew while the engines load; until it is there no verse is recognized.
+    """Rebuild an index while the engines load; no verse is recognized until it is done.
 
-    An old index would name verses that the Bibles of today have elsewhere.
+    An old index could name verses that are in another place in the current Bibles.
     """
     later: Future[Passages] = Future()
 
@@ -206,6 +206,6 @@ def _renewed(lang: str) -> Future[Passages]:
         later.set_result(Passages(index, lang))
         log.info("index of verses built", editions=", ".join(index.editions))
 
-    # An error in it costs the verses, not the service.
+    # An error in this thread stops the verses, not the service.
     Thread(run, "verse index", failed=later.set_exception).start()
     return later

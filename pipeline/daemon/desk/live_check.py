@@ -1,4 +1,4 @@
-"""The check that an operator starts at the desk, one at a time, in a thread of its own."""
+"""The check that an operator starts at the desk. It runs in its own thread, one at a time."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from pipeline.workers.base import Engines
 log = structlog.get_logger()
 
 MakeChecks = Callable[[Settings, Listen], Iterable[Check]]
-"""Makes the checks, from the settings in force and a way to listen."""
+"""Creates the checks from the current settings and a function that listens."""
 
 
 class LiveCheck:
-    """Belongs to the event loop's thread, but for `_run` and what that calls."""
+    """Belongs to the event loop's thread, except `_run` and the functions that it calls."""
 
     def __init__(
         self,
@@ -40,7 +40,7 @@ class LiveCheck:
         settings: Callable[[], Settings],
         make: MakeChecks,
     ) -> None:
-        """`settings` returns those in force."""
+        """`settings` returns the current settings."""
         self._facts = context.facts
         self._operators = context.hub.operators
         self._directory = context.recorder.folder.parent
@@ -49,15 +49,15 @@ class LiveCheck:
         self._make = make
         self._is_running = False
         self._ends = threading.Event()
-        # While somebody listens: what has come since. A list only grows, so any thread may read it.
+        # The levels since listening began, or None. The list only grows: any thread may read it.
         self._levels: list[Level] | None = None
 
     def last(self) -> LastCheck | None:
-        """Return what was checked last, and whether it holds for the settings in force."""
+        """Return the last check, and whether it is valid for the current settings."""
         return last_check(self._directory, self._settings())
 
     def start(self) -> None:
-        """Begin a check. Raises ProtocolError (not-now) where it would disturb, or is disturbed."""
+        """Begin a check. Raises ProtocolError (not-now) if the service and it would interfere."""
         facts = self._facts
         if self._is_running:
             raise ProtocolError("not-now", "A check is running already.")
@@ -66,23 +66,23 @@ class LiveCheck:
         if facts.is_speaking or self._coordinator.unfinished:
             raise ProtocolError("not-now", "Somebody is speaking: check in a pause.")
         self._is_running = True
-        # Taken here: a reload in the middle would have it check two different settings.
+        # Read the settings once: after a reload the check would mix two different settings.
         arguments = (asyncio.get_running_loop(), self._settings())
         Thread(partial(self._run, *arguments), "check").start()
 
     def stop(self) -> None:
-        """Let a check that runs end early, without results."""
+        """End a running check early, without results."""
         self._ends.set()
 
     def on_level(self, level: Level) -> None:
         """Take the loudness of the input."""
-        # Read once: the check's thread may stop listening between two looks.
+        # Read once: the check's thread may stop listening between two reads.
         if (levels := self._levels) is not None:
             levels.append(level)
 
     def _run(self, loop: asyncio.AbstractEventLoop, settings: Settings) -> None:
         def tell(message: CheckMessage) -> None:
-            with suppress(RuntimeError):  # the loop is closed: nobody is there any more
+            with suppress(RuntimeError):  # the event loop is closed: the service has ended
                 loop.call_soon_threadsafe(self._tell, message)
 
         def begin(check: Check) -> None:
@@ -92,34 +92,34 @@ class LiveCheck:
         try:
             for result in results(list(self._make(settings, self._listen)), begin):
                 if self._ends.is_set():
-                    # Nothing is told and nothing kept: half a check would look like a whole one.
+                    # Report and keep nothing: half a check would look like a whole one.
                     return
                 outcomes.append(result)
             keep(self._directory, outcomes, settings)
-        except BaseException as error:  # captions must not end with it
+        except BaseException as error:  # the captions must go on
             log.exception("check broken")
             tell(CheckMessage(problem=f"The check has failed: {error}"))
         else:
             tell(CheckMessage())
 
     def _tell(self, message: CheckMessage) -> None:
-        """Tell operators how far it is; at the end, what came out."""
+        """Send operators the progress; at the end, the result."""
         if message.doing:
             self._operators.check(message)
             return
         self._is_running = False
-        # Read from its file again: a check that could not be kept is not shown as the last one.
+        # Read the result from its file: a check that could not be kept is not shown as the last.
         self._operators.check(CheckMessage(problem=message.problem, check=self.last()))
 
     def _listen(self, seconds: float) -> Heard:
-        """Measure what comes in for so long. Raises AudioError (audio-lost, audio-paused)."""
-        facts = self._facts  # read only: no more than booleans and a sentence
+        """Measure the input for `seconds`. Raises AudioError (audio-lost, audio-paused)."""
+        facts = self._facts  # only read here: booleans and a sentence
         if facts.paused or facts.off_record:
             fix = "Resume, or go back on the record, and check again."
             raise AudioError("audio-paused", "The microphone is not listened to now.", fix)
         heard: list[Level] = []
         self._levels = heard
-        # No sleep: a service that ends must not wait for the whole time.
+        # Not `sleep`: a service that ends must not wait for the whole time.
         self._ends.wait(seconds)
         self._levels = None
         if facts.source_lost:
@@ -129,8 +129,8 @@ class LiveCheck:
 
 
 def loudness(levels: Sequence[Level], seconds: float) -> Heard:
-    """Return what levels that were measured within `seconds` say of the input."""
-    # A source that gives nothing has no levels: that is silence, and no division by zero.
+    """Return a summary of the levels that were measured within `seconds`."""
+    # A source without data has no levels: treat it as silence, and avoid a division by zero.
     count = max(1, len(levels))
     return Heard(
         seconds=seconds,
@@ -143,7 +143,7 @@ def loudness(levels: Sequence[Level], seconds: float) -> Heard:
 def open_live_check(
     context: DaemonContext, coordinator: CaptionCoordinator, reload: Reload, engines: Engines
 ) -> LiveCheck:
-    """Return the check of a running service: of the settings in force, on the engines that run."""
+    """Return the check of a running service: with its current settings and running engines."""
 
     def make(now: Settings, listen: Listen) -> Iterator[Check]:
         return RunningChecks(now, engines, listen).checks()

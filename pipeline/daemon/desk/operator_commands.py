@@ -1,4 +1,4 @@
-"""The table of operators' commands: what each does, and how it is taken back.
+"""The table of operators' commands: what each does, and how to undo it.
 
 Belongs to the event loop's thread.
 """
@@ -49,7 +49,7 @@ from pipeline.workers.group import HearingControls
 log = structlog.get_logger()
 
 _MARK_S = 0.25
-"""So long, at most, a disk may hold up everything when somebody goes off the record."""
+"""The longest time that the disk may block the event loop when going off the record."""
 
 _SONG_COMMAND: Mapping[SongControl, CommandName] = {
     "auto": "song-auto",
@@ -65,11 +65,11 @@ class Hearing(Speech, Protocol):
     """The part of the workers that commands reach."""
 
     def apply(self, controls: HearingControls) -> None:
-        """Hear, pause or forget, as operators want."""
+        """Set what operators want: listen, pause or forget."""
 
 
 class OperatorCommands:
-    """Obeys commands. What operators have set stands in the facts that all parts share."""
+    """Executes commands. What operators have set is kept in the facts that all parts share."""
 
     def __init__(
         self,
@@ -106,7 +106,7 @@ class OperatorCommands:
         return self._written.notices
 
     def done(self, name: CommandName) -> DoneMessage:
-        """Return what operators' pages are told of a command that was obeyed."""
+        """Return the message to operators' pages about an executed command."""
         # The whole state, not the change: a page may have missed an earlier one.
         return DoneMessage(
             name=name,
@@ -120,7 +120,7 @@ class OperatorCommands:
         )
 
     def console(self) -> ConsoleMessage:
-        """Return what a page needs that comes late, without what only the hub knows."""
+        """Return the state for a page that connects late, except what only the hub knows."""
         now_s = time.monotonic()
         return ConsoleMessage(
             dictionary=str(self._dictionary.own) if self._dictionary.enabled else "",
@@ -135,7 +135,7 @@ class OperatorCommands:
             check=self._live_check.last(),
             suggestion=self._verses.suggestion,
             doubtful=tuple(
-                told for each in self._targets for told in each.coordinator.doubtful(now_s)
+                message for each in self._targets for message in each.coordinator.doubtful(now_s)
             ),
             notes=self._notes.message,
             keep_audio=self._recorder.keep_audio,
@@ -143,7 +143,7 @@ class OperatorCommands:
         )
 
     def sound(self, caption_id: int, lang: str) -> bytes:
-        """Return what was said of a doubtful caption of a target language as WAV, or b""."""
+        """Return the audio of a target language's doubtful caption as WAV, or b""."""
         return self._targets.of(lang).coordinator.sound(caption_id)
 
     @property
@@ -151,9 +151,9 @@ class OperatorCommands:
         return "off" if self._facts.song_mode == "off" else self._facts.song_control
 
     def obey(self, command: CommandMessage) -> Awaitable[None] | None:
-        """Do what an authorized operator asks, record it and tell it. Raises ProtocolError.
+        """Execute an authorized operator's command, record it and report it. Raises ProtocolError.
 
-        What takes its time is returned, to be awaited; it may raise ProtocolError as well.
+        A slow command is returned as an awaitable, which may raise ProtocolError as well.
         """
         match command:
             case PlainCommand(name="reload"):
@@ -176,24 +176,24 @@ class OperatorCommands:
         return None
 
     def _do(self, command: CommandMessage) -> None:
-        """Do what captions hang on. Raises ProtocolError."""
-        # Before a final that is kept back is let go: a refusal must not put it on the screens.
+        """Execute a command at once (see `_obey_later`). Raises ProtocolError."""
+        # Before a held final is released: a refused command must not show it.
         self._require_newest(command)
-        # Before anything is changed: half a correction would stand, and be recorded nowhere.
+        # Before any change: otherwise half a correction stays, without a record.
         if isinstance(command, CorrectCommand) and command.target:
             self._written.require_caption(command.id, command.lang)
         try:
             with self._targets[0].coordinator.deciding(self._decided(command)):
                 self._act(command)
         except ProtocolError:
-            if command.name == "undo":  # what could not be taken back is forgotten all the same
+            if command.name == "undo":  # a failed undo step is removed as well
                 self._operators.done(self.done("undo"))
             raise
         self._tell(command)
 
     async def _obey_later(self, command: CommandMessage, doing: Awaitable[None]) -> None:
         await doing
-        # Only what was obeyed is recorded: a refusal has raised.
+        # Only an executed command is recorded: a refused one has raised.
         self._note(command.name)
         self._tell(command)
 
@@ -201,16 +201,16 @@ class OperatorCommands:
         log.info("command", name=command.name, id=caption_of(command))
         self._announcer.announce()
         self._operators.done(self.done(command.name))
-        # After every command: none has to know whether it changes what is heard.
+        # After every command, so that no command needs to know whether it affects the workers.
         self._hearing.apply(self._facts)
 
     def restore(self, earlier: Unfinished) -> None:
-        """Set what was set in the session that goes on."""
+        """Restore what operators had set in the session that is resumed."""
         self._facts.paused = earlier.set_by_operator("pause", "resume")
         self._facts.blank = earlier.set_by_operator("blank", "unblank")
         self._facts.off_record = earlier.set_by_operator("off-record", "on-record")
         self._facts.song_control = _SONG.get(earlier.last_command(_SONG), "auto")
-        # The settings may be others now: what is not spoken any more cannot be forced.
+        # The settings may have changed: a language that is no longer spoken cannot be forced.
         if earlier.forced_language in self._facts.spoken:
             self._facts.forced_language = earlier.forced_language
         if earlier.notice:
@@ -219,18 +219,18 @@ class OperatorCommands:
         self._hearing.apply(self._facts)
 
     def _require_newest(self, command: CommandMessage) -> None:
-        """Raise ProtocolError (caption-changed) if the operator has not seen what would change."""
+        """Raise ProtocolError (caption-changed) if the operator has not seen the newest version."""
         if not (isinstance(command, CaptionCommand) and command.revision):
             return
         newest = self._targets.of(command.lang).coordinator.revision(command.id)
         if newest > command.revision:
-            told = f"Caption {command.id} has changed meanwhile."
-            raise ProtocolError("caption-changed", told)
+            message = f"Caption {command.id} has changed meanwhile."
+            raise ProtocolError("caption-changed", message)
 
     def _decided(self, command: CommandMessage) -> int:
-        """Return the caption of the first target language that a command decides on, 0: none."""
-        # An edit decides in its own language only (`TargetCaptions.edit`), and who has only begun
-        # to change a caption lets nothing go.
+        """Return the id of the first target language's caption that a command decides on, or 0."""
+        # An edit decides in its own language only (`TargetCaptions.edit`), and an operator who has
+        # only begun to change a caption releases nothing.
         return 0 if isinstance(command, EditCommand | SettleCommand) else caption_of(command)
 
     def _act(self, command: CommandMessage) -> None:
@@ -238,7 +238,7 @@ class OperatorCommands:
         match command:
             case CorrectCommand(id=key, text=text, target=target, lang=lang):
                 self._written.correct(key, text)
-                # Behind it: the translation that the correction asks for does not replace an edit.
+                # After the correction: its retranslation does not replace an edit.
                 if target:
                     self._written.edit(key, target, lang)
             case TypeCommand(name="say", text=text, lang=lang):
@@ -311,11 +311,11 @@ class OperatorCommands:
             self._note(_SONG_COMMAND[before])
 
         if wanted == "auto":
-            # That has taken both back: an undo must not do it once more.
+            # "auto" has undone both, so an undo must not repeat it.
             for other in ("song-hold", "song-caption"):
                 self._undo.forget(other)
         elif wanted != before:
-            # Pressed twice it is one step.
+            # Pressing the button twice makes only one undo step.
             self._undo.push(name, back)
         self._facts.song_control = wanted
 
@@ -324,30 +324,30 @@ class OperatorCommands:
     ) -> None:
         def back() -> None:
             switch(False)
-            self._note(opposite)  # a session that is resumed after a crash reads it there
+            self._note(opposite)  # a session resumed after a crash reads this event
 
         if not was_on:
             self._undo.push(name, back)
         switch(True)
 
     def _switch_off(self, name: CommandName, switch: _Switch) -> None:
-        # Its undo would only do again what is done here.
+        # The undo step would only repeat this.
         self._undo.forget(name)
         switch(False)
 
     def _leave_record(self) -> None:
-        """Make everything forget what has just been said, and what is being said."""
-        # Nothing was heard since that could be taken out.
+        """Make all parts forget the last speech and the current speech."""
+        # Already off the record: nothing was heard since that could be removed.
         if self._facts.off_record:
             return
         to_s = self._hearing.heard_s
         from_s = max(0.0, to_s - self._facts.off_record_s)
-        # By their ids: an earlier version in a file may have ended before.
+        # Also by id: an earlier version of a caption in a file may have ended before `from_s`.
         recent = {key for each in self._targets for key in each.board.ids_since(from_s)}
         unsettled = self._targets[0].coordinator.ids_since(from_s)
         redaction = Redaction(from_s, to_s, (*unsettled, *recent))
-        self._recorder.purge(redaction)  # first: what follows could be cut short
-        # From here on the coordinators drop all that workers report.
+        self._recorder.purge(redaction)  # first: the program may stop before the rest is done
+        # From here on the coordinators drop all reports of workers.
         self._facts.off_record = True
         self._announcer.announce()
         ids, removed = self._targets.redact(redaction)
@@ -355,14 +355,14 @@ class OperatorCommands:
             sink.on_redaction(redaction, removed)
         self._written.forget(ids, from_s)
         self._held_rules.forget(from_s)
-        # Everything is hidden; who commanded it is answered when not even a kill can undo it.
+        # All captions are hidden now. The operator gets the answer once the purge survives a kill.
         self._recorder.await_mark(_MARK_S)
         log.warning("off the record", utterances=len(ids), from_s=round(from_s, 1))
 
     def _return_to_record(self) -> None:
         if self._facts.off_record:
             self._facts.off_record = False
-            # By the sound and not by the clock: what is still on its way was heard before.
+            # By audio time and not by the clock: pending utterances were heard before this.
             self._targets.return_to_record(self._hearing.heard_s)
 
     def _note(self, name: CommandName, caption_id: int = 0, lang: str = "") -> None:
@@ -370,10 +370,10 @@ class OperatorCommands:
 
 
 def ask_for_new_session(facts: DaemonState) -> None:
-    """Let the supervisor begin a new session, as soon as nobody is speaking.
+    """Let the supervisor begin a new session as soon as nobody is speaking.
 
-    Raises ProtocolError (not-now): where there is none to begin, and while something is set that
-    the next session would not know.
+    Raises ProtocolError (not-now) if this mode has only one session, or while an operator's switch
+    is set that the next session would not have.
     """
     if not facts.may_begin_anew:
         message = "A rehearsal, a demonstration and a file are one session each."

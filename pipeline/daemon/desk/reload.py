@@ -1,7 +1,7 @@
 """Settings and dictionary, read again while the daemon runs: SIGHUP, `reload`, a changed file.
 
-Belongs to the event loop's thread. Everything is read and checked before anything is changed, in a
-thread of its own: captions do not wait for it. Several requests at once are one.
+Belongs to the event loop's thread. A separate thread reads and checks everything before anything
+changes, so captions do not wait. Simultaneous requests are merged into one.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ T = TypeVar("T")
 
 
 class Coalesced(Generic[T]):
-    """Does its work when asked; whoever asks while it is at it shares the next time.
+    """Does its work on request; requests during a run share the next run.
 
     Belongs to the event loop's thread.
     """
 
     def __init__(self, work: Callable[[], Coroutine[Any, Any, T]]) -> None:
-        """`work` must not raise: nobody may be there to hear of it."""
+        """`work` must not raise, because nobody may be waiting for the result."""
         self._work = work
         self._running: asyncio.Task[T] | None = None
         self._next: asyncio.Task[T] | None = None
 
     def request(self) -> Awaitable[T]:
-        """Ask for the work; return what gives the result of a time that begins after this call.
+        """Request a run that begins after this call; return an awaitable of its result.
 
-        Whoever waits for that may be cancelled, the work goes on.
+        If the waiting task is cancelled, the work continues.
         """
         if self._next is None:
             if self._running is None or self._running.done():
@@ -53,7 +53,7 @@ class Coalesced(Generic[T]):
         return asyncio.shield(self._next)
 
     async def _follow(self, earlier: asyncio.Task[T]) -> T:
-        # Not `await earlier`: whoever cancelled this would cancel that as well.
+        # Not `await earlier`: cancelling this task would cancel `earlier` too.
         await asyncio.wait([earlier])
         self._running, self._next = self._next, None
         return await self._work()
@@ -63,7 +63,7 @@ log = structlog.get_logger()
 
 
 class Reload:
-    """Holds the settings in force and gives each part what has changed of them."""
+    """Holds the settings in force and passes changes to each part."""
 
     def __init__(
         self,
@@ -73,12 +73,12 @@ class Reload:
         group: WorkerGroup,
         targets: Targets,
     ) -> None:
-        """`read` returns the settings as file, environment and flags say now, or raises.
+        """`read` returns the current settings from file, environment and flags, or raises.
 
-        Without it they stay.
+        Without it the settings stay.
         """
         self.settings = settings
-        """Those in force: as they were at the start where a change needs a restart."""
+        """The settings in force. A setting that needs a restart keeps its first value."""
         self._read = read
         self._facts = context.facts
         self._dictionary = context.dictionary
@@ -88,22 +88,22 @@ class Reload:
         self._targets = targets
         self._again = Coalesced(self._reload)
         self._rules_again = Coalesced(self._reload_rules)
-        self._turn = asyncio.Lock()  # the rules are those of the settings in force
+        self._turn = asyncio.Lock()  # the rules must match the settings in force
 
     def hangup(self) -> None:
-        """Have all read again; the log, the record and operators' pages get the answer."""
-        # Nobody waits for a signal's answer.
+        """Reload everything; the result goes to the log, the record and the operators' pages."""
+        # Nobody waits for the result of a signal.
         self._again.request()
 
     async def obey(self) -> None:
-        """Read all again. Raises ProtocolError with the code of what is wrong; nothing changes."""
+        """Reload everything. Raises ProtocolError with the error's code; then nothing changes."""
         error = await self._again.request()
         if error is not None:
             message = f"Not reloaded: {error.message} {error.fix}".rstrip()
             raise ProtocolError(error.code, message)
 
     def check_dictionary(self) -> None:
-        """Have the dictionary read again if a file of it has changed."""
+        """Reload the dictionary if one of its files has changed."""
         if self._dictionary.changed():
             self._rules_again.request()
 
@@ -116,16 +116,16 @@ class Reload:
             wanted = await asyncio.to_thread(self._read) if self._read else self.settings
             found = changes(self.settings, wanted)
             new = dict(leaves(wanted.model_dump()))
-            # What needs a restart keeps its old value, so that no part sees half a change.
+            # Settings that need a restart keep the old value, so that no part sees half a change.
             settings = changed(
                 self.settings, {key: new[key] for key in (*found.live, *found.next_utterance)}
             )
-            # Last: it puts the rules in force, and nothing behind it may fail.
+            # Last: this puts the rules in force, and nothing after it may fail.
             await self._take_rules(settings)
         except (ConfigError, DictionaryError) as error:
             self._fault(error, "Not reloaded: ")
             return error
-        # Everything is valid. From here on nothing is refused.
+        # Everything is valid: nothing fails from here on.
         self._configure(settings)
         self._tell_reloaded(found)
         return None
@@ -133,7 +133,7 @@ class Reload:
     async def _reload_rules(self) -> None:
         try:
             async with self._turn:
-                # `settings` is read in turn: a reload that was at it may have put others in force.
+                # `settings` is read inside the lock: a running reload may have replaced them.
                 await self._take_rules(self.settings)
         except DictionaryError as error:
             self._fault(error)
@@ -145,7 +145,7 @@ class Reload:
         new = await asyncio.to_thread(Dictionary, settings)
         while new.changed():  # an operator has added a rule meanwhile
             new = await asyncio.to_thread(Dictionary, settings)
-        # Nothing is awaited since it was looked at: no rule can be added in between and be lost.
+        # There is no await after the check, so no rule can be added in between and be lost.
         self._dictionary.take(new)
 
     def _tell_reloaded(self, found: Changes) -> None:

@@ -1,6 +1,6 @@
-"""The notes of a service: taken into its folder when it begins, added to at the desk, and used.
+"""The notes of a service: moved to its folder at the start, extended by operators, and used.
 
-Belongs to the event loop's thread; files are read in a process of their own.
+Belongs to the event loop's thread; files are read in a separate process.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ log = structlog.get_logger()
 
 
 def find_notes(directory: Path, session: Path, mode: Mode) -> Notes:
-    """Return the notes of a session, else those that wait, none if there are none.
+    """Return a session's notes, else the waiting notes, else empty ones.
 
-    Those that wait are none of a demonstration's. Broken notes are logged: the service goes on
-    without.
+    A demonstration does not use waiting notes. Broken notes are logged, and the service continues
+    without them.
     """
     if mode == "demo":
         return Notes()
     waiting, own = directory / NOTES, session / NOTES
     try:
-        # A start that was killed before anybody spoke took them with it: they are for this one.
+        # A start that was killed before any speech may have taken them: this session gets them.
         give_back_left_notes(directory, session)
         place = own if own.exists() else waiting
         return read_notes(place) if place.exists() else Notes()
@@ -47,9 +47,9 @@ def find_notes(directory: Path, session: Path, mode: Mode) -> Notes:
 
 
 def move_notes(waiting: Path, own: Path) -> None:
-    """Move notes that wait into a session: they are for one service only."""
+    """Move waiting notes into a session: they are for one service only."""
     try:
-        if own.exists():  # they are in it, with what was added at the desk meanwhile
+        if own.exists():  # the session has them, with the operators' additions
             waiting.unlink(missing_ok=True)
         elif waiting.exists():
             waiting.replace(own)
@@ -58,12 +58,12 @@ def move_notes(waiting: Path, own: Path) -> None:
 
 
 class ServiceNotes:
-    """What is known beforehand: names are written and words translated so, verses suggested."""
+    """Notes in use: they give names to write, translations of words, and verses to suggest."""
 
     def __init__(self, context: DaemonContext, directory: Path, lang: str) -> None:
-        """Use the notes of the session, or those that wait in `directory`, that of the sessions.
+        """Use the session's notes, or those that wait in `directory`, the sessions' folder.
 
-        `lang` is the spoken language. In a rehearsal what is added waits there for the service.
+        `lang` is the spoken language. In a rehearsal, added notes wait there for the service.
         """
         self._dictionary = context.dictionary
         self._verses = context.targets[0].verses
@@ -74,35 +74,35 @@ class ServiceNotes:
         self._place = (session if mode == "live" else directory) / NOTES
         waiting = directory / NOTES
         self._waiting = waiting if mode == "live" and not self._place.exists() else None
-        # A demonstration's are never written: a service would find them.
+        # A demonstration's notes are never written: a service would find them.
         self._is_kept = mode != "demo"
         self._upload = bytearray()
-        self._reading = asyncio.Lock()  # one file at a time: each may take a core
+        self._reading = asyncio.Lock()  # one file at a time: each may use a whole core
         self._writing = asyncio.Lock()
         self._terms: list[Term] = []
         self._notes = Notes()
         self.use(find_notes(directory, session, mode))
 
     def take_up(self) -> None:
-        """Move notes that waited into the session of a service; a rehearsal leaves them."""
+        """Move waiting notes into a service's session; a rehearsal leaves them."""
         if self._waiting is not None:
             move_notes(self._waiting, self._place)
 
     @property
     def message(self) -> NotesMessage:
-        """What operators are told."""
+        """The message for the operators."""
         notes = self._notes
         return NotesMessage(
             names=notes.names, verses=notes.verses, numbers=notes.numbers, terms=notes.terms
         )
 
     def use(self, notes: Notes) -> None:
-        """Know this from now on, and nothing else."""
+        """Use these notes instead of the current ones."""
         self._notes = notes
         self._dictionary.names = near_names(notes.names, notes.words) if notes.names else None
         self._verses.expect(references(notes, self._lang))
         terms = [term for pair in renderings(notes) if (term := _term(*pair))]
-        # One that cannot be compiled costs itself only; where the glossary is off all are left out.
+        # A broken pair only costs itself; if the glossary is off, all are left out.
         try:
             self._dictionary.glossaries.exchange(self._target, self._terms, terms)
         except DictionaryError as error:
@@ -112,11 +112,11 @@ class ServiceNotes:
             log.info("notes", names=len(notes.names), verses=len(notes.verses))
 
     def add(self, part: AddNotesCommand) -> Awaitable[None] | None:
-        """Take a part of a file; of the last one return what draws the notes out and uses them.
+        """Add a part of a file; after the last, return an awaitable that extracts and uses notes.
 
         Raises ProtocolError.
         """
-        # A page that was closed in the middle has left a beginning.
+        # A page that was closed during an upload has left an incomplete one.
         if part.at == 0:
             self._upload = bytearray()
         if part.at != len(self._upload):
@@ -127,7 +127,7 @@ class ServiceNotes:
             raise ProtocolError("bad-field", "data is Base64.") from None
         if len(self._upload) < part.size:
             return None
-        # Whatever becomes of this file, the next one begins with nothing.
+        # Even if this file fails, the next one begins with an empty buffer.
         content, self._upload = bytes(self._upload), bytearray()
         if len(content) > part.size:
             raise ProtocolError("bad-field", "size is that of the whole file.")
@@ -142,7 +142,7 @@ class ServiceNotes:
             raise ProtocolError(error.code, f"{error.message} {error.fix}".rstrip()) from None
 
     async def drop(self, entry: str) -> None:
-        """Know no longer what was drawn out wrongly. Raises ProtocolError."""
+        """Remove an entry that was extracted wrongly. Raises ProtocolError."""
         notes = without(self._notes, entry)
         if notes == self._notes:
             raise ProtocolError("unknown-note", f"The notes do not have {entry!r}.")
@@ -152,13 +152,13 @@ class ServiceNotes:
             raise ProtocolError(error.code, f"{error.message} {error.fix}".rstrip()) from None
 
     async def _keep(self, notes: Notes) -> None:
-        # Before it is written: if the disk is full, the service knows the names all the same.
+        # Before the write: if the disk is full, the service still knows the names.
         self.use(notes)
-        # All pages: the one that has added them is not the only one that is open.
+        # To all pages: several may be open.
         self._operators.notes(self.message)
         if not self._is_kept:
             return
-        # In turn, and each what is known by then: threads may end in another order than they began.
+        # One at a time, each with the current notes: threads may end in another order.
         async with self._writing:
             content = written(self._notes, "notes at the desk")
             await asyncio.to_thread(write_notes, self._place, content)

@@ -1,6 +1,6 @@
-"""Rules that operators add: kept for good, or held for the rest of a service.
+"""Rules that operators add: permanent, or held for the rest of a service.
 
-Those that are held are applied to what is said next, and to what stands.
+Held rules apply to later speech, and to captions that are already shown.
 
 Belongs to the event loop's thread.
 """
@@ -30,14 +30,14 @@ from pipeline.records.events import RuleEvent
 _CODES = {"dictionary-duplicate-phrase": "rule-exists", "dictionary-rule-gone": "rule-gone"}
 
 _HELD = -2
-"""Stands for what is held among the ids of captions whose steps can be undone."""
+"""The id of all held rules among the caption ids of undo steps."""
 
 _MOST = 20
-"""Captions that are put right at once, the newest: each is translated again."""
+"""Most captions that a rule corrects, the newest: each is translated again."""
 
 
 class ServiceRules:
-    """Adds and holds rules, puts captions right by them, and takes both back."""
+    """Adds and holds rules, corrects captions by them, and undoes both."""
 
     def __init__(
         self,
@@ -47,7 +47,7 @@ class ServiceRules:
         undo: Undo,
         at_s: Callable[[], float],
     ) -> None:
-        """`at_s` tells where in the session's audio it is."""
+        """`at_s` returns the position in the session's audio."""
         self._at_s = at_s
         self._releases: list[tuple[float, Callable[[], None]]] = []
         self._dictionary = context.dictionary
@@ -60,13 +60,13 @@ class ServiceRules:
     def hold(self, heard: str, write: str) -> None:
         """Hold a rule until the service ends. Raises ProtocolError."""
         with refusing():
-            # First: what is refused must not have changed a caption.
+            # First: a refused rule must not change a caption.
             rule = self._dictionary.hold(heard, write)
-        told = RuleMessage(id=rule.id, heard=heard, write=write, removed=False, held=True)
-        self._begin(told, self._put_right(rule), lambda: self._dictionary.release(rule))
+        message = RuleMessage(id=rule.id, heard=heard, write=write, removed=False, held=True)
+        self._begin(message, self._put_right(rule), lambda: self._dictionary.release(rule))
 
     def preview(self, heard: str, write: str) -> PreviewMessage:
-        """Return which captions `hold` would put right, or why it would be refused."""
+        """Return which captions `hold` would correct, or why it would be refused."""
         refused, found = "", list[tuple[CaptionMessage, str]]()
         try:
             found = list(self._changed(self._dictionary.rule_to_hold(heard, write)))
@@ -75,16 +75,16 @@ class ServiceRules:
         return _preview(heard, write, refused, found)
 
     def add(self, heard: str, write: str) -> None:
-        """Add a rule to the church's dictionary for good. Raises ProtocolError."""
+        """Add a rule to the church's dictionary permanently. Raises ProtocolError."""
         with refusing():
-            # `text` is how it stands in the file: by that it is found there again.
+            # `text` is the rule's text in the file, by which it can be found again.
             rule, text = self._dictionary.add(heard, write, datetime.now(UTC))
 
         def tell(*, removed: bool) -> None:
             event = RuleEvent(utc=utc_now(), id=rule.id, heard=heard, write=write, removed=removed)
             self._recorder.record(event)
-            told = RuleMessage(id=rule.id, heard=heard, write=write, removed=removed)
-            self._operators.rule(told)
+            message = RuleMessage(id=rule.id, heard=heard, write=write, removed=removed)
+            self._operators.rule(message)
 
         def back() -> None:
             with refusing():
@@ -95,18 +95,18 @@ class ServiceRules:
         tell(removed=False)
 
     def hold_term(self, say: str, write: str, instead: str) -> None:
-        """Hold how a word is said in the target language. Raises ProtocolError."""
+        """Hold a word's translation into the target language. Raises ProtocolError."""
         lang, glossaries = self._first.board.target, self._dictionary.glossaries
         with refusing():
             term = glossaries.hold(lang, say, write)
-        told = RuleMessage(id=term.id, heard=say, write=write, removed=False, held=True, lang=lang)
+        rule = RuleMessage(id=term.id, heard=say, write=write, removed=False, held=True, lang=lang)
         backs: list[Back] = []
         for old, text in self._rewritten(term, instead, write):
-            # However many there are: nothing is translated again for it.
+            # Without a limit: no caption is translated again.
             if back := self._first.edit(old.id, text):
                 self._written.settle(old.id)
                 backs.append(back)
-        self._begin(told, backs, lambda: glossaries.release(lang, term))
+        self._begin(rule, backs, lambda: glossaries.release(lang, term))
 
     def preview_term(self, say: str, write: str, instead: str) -> PreviewMessage:
         """Return which captions `hold_term` would change, or why it would be refused."""
@@ -119,19 +119,19 @@ class ServiceRules:
         return _preview(say, write, refused, found)
 
     def forget(self, from_s: float) -> None:
-        """Hold nothing that was held since `from_s` of the audio: its words are off the record."""
-        # A copy: each that goes is taken out of the list.
+        """Release what was held since `from_s` of the audio: its words are off the record."""
+        # A copy, because the loop removes entries from the list.
         for begun in [each for each in self._releases if each[0] >= from_s]:
             self._releases.remove(begun)
             begun[1]()
-        # Their steps back would find nothing to let go of.
+        # Their undo steps would find nothing to release.
         self._undo.forget_captions({_HELD})
 
     def restore(self, rules: Sequence[RuleEvent]) -> None:
-        """Hold what was held in the session that goes on, as far as the settings still allow."""
-        # Not recorded once more: the session's own record has them.
+        """Hold again what the continued session held, as far as the settings still allow."""
+        # Not recorded again: the session's own record has them.
         for rule in rules:
-            # Each by itself: dictionary and glossary are switched off separately.
+            # Each separately: dictionary and glossary can be switched off separately.
             with suppress(DictionaryError):
                 self._releases.append((rule.at_s, self._held_again(rule)))
 
@@ -149,10 +149,10 @@ class ServiceRules:
         self._tell(told, begun[0])
 
         def back() -> None:
-            # Before anything else: off the record it must not be released a second time.
+            # First: going off the record must not release it a second time.
             self._releases.remove(begun)
             release()
-            # At the same time: it goes off the record with the rule, never without it.
+            # With the same time, so that both lines go off the record together.
             self._tell(replace(told, removed=True), begun[0])
             for again in backs:
                 with suppress(ProtocolError):  # it has left the history, or is off the record
@@ -161,18 +161,18 @@ class ServiceRules:
         self._undo.push(f"“{told.heard}” → “{told.write}” for this service", back, _HELD)
 
     def _put_right(self, rule: Rule) -> list[Back]:
-        """Correct the newest captions in which the phrase stands; return what takes it back."""
-        # A list: what is put right is no longer as it was found.
+        """Correct the newest captions that hold the phrase; return how to undo it."""
+        # A list, because corrections change the captions that the iterator reads.
         return [self._written.put_right(old.id, text) for old, text in list(self._changed(rule))]
 
     def _changed(self, rule: Rule) -> Iterator[tuple[CaptionMessage, str]]:
-        """Return the newest captions in which the phrase stands, each with its text put right."""
+        """Return the newest captions that hold the phrase, each with its corrected text."""
         each = ((old, applied(rule, old.source.text)) for old in self._standing())
         return islice(((old, text) for old, text in each if text != old.source.text), _MOST)
 
     def _rewritten(self, term: Term, instead: str, write: str) -> list[tuple[CaptionMessage, str]]:
-        """Return the captions in which a term was said, each with its rendering replaced."""
-        # Without a word in it there is nothing to look for on the screens.
+        """Return the captions whose source holds a term, each with its rendering replaced."""
+        # A phrase without a word cannot be searched for.
         if not key(instead):
             return []
         said, rule = compile_glossary((term,), self._first.lang), Rule("instead", (instead,), write)
@@ -186,7 +186,7 @@ class ServiceRules:
     def _standing(self) -> Iterator[CaptionMessage]:
         """Return the finals that no operator has translated, newest first.
 
-        What is being said is heard again anyway, and an operator's own words stay.
+        A partial is recognized again anyway, and an operator's own words are kept.
         """
         for message in reversed(self._first.board.snapshot().messages):
             if message.final and message.target.engine != "operator":
@@ -216,7 +216,7 @@ def _preview(
 
 @contextmanager
 def refusing() -> Iterator[None]:
-    """Turn an error of the dictionary into what operators are told: ProtocolError."""
+    """Turn a dictionary error into a ProtocolError for the operators."""
     try:
         yield
     except DictionaryError as error:

@@ -1,5 +1,5 @@
-"""The daemon on one page: makes the parts, starts them from the record and the displays back to
-the microphone, and stops them in reverse.
+"""The daemon's lifecycle: creates the parts, starts them from the record and the displays back
+to the microphone, and stops them in reverse.
 """
 
 from __future__ import annotations
@@ -47,42 +47,41 @@ from pipeline.workers.group import WorkerGroup
 
 
 class ReportChannel:
-    """Hands what any thread reports to one function on the event loop, in each thread's order.
+    """Passes reports of any thread to one function on the event loop, in each thread's order.
 
-    It is made before the threads that report and before the parts that are reported to, so that
-    neither has to know the other.
+    It is created before the reporting threads and before the receiving parts, so that neither
+    needs to know the other.
     """
 
     _loop: asyncio.AbstractEventLoop
     _receive: Callable[[Report], None]
 
     def open(self, receive: Callable[[Report], None]) -> None:
-        """Deliver to `receive` on the running loop. Nobody may report earlier."""
+        """Deliver to `receive` on the running loop. No report may come earlier."""
         self._loop = asyncio.get_running_loop()
         self._receive = receive
 
     def emit(self, report: Report) -> None:
-        """Report something, from any thread; never waits."""
-        with suppress(RuntimeError):  # an engine that hung may come back after the end
+        """Send a report from any thread, without waiting."""
+        with suppress(RuntimeError):  # an engine that hung may return after the end
             self._loop.call_soon_threadsafe(self._receive, report)
 
 
 log = structlog.get_logger()
 
 _WRITE_S = 5.0
-"""At the end the record may take at least so long, even if captions may not."""
+"""At the end the record gets at least this time, even if captions do not."""
 
 
 class App:
     """One session, from start to end.
 
-    Each part knows only parts that are made before it. What comes back comes on two ways that are
-    opened at the start: reports of the workers through a `ReportChannel`, operators' commands
-    through the hub.
+    Each part knows only parts that are created before it. Two channels lead back, both opened at
+    the start: a `ReportChannel` for the workers' reports, and the hub for operators' commands.
     """
 
     failure: BaseException | None = None
-    """What ended the first worker that broke, or kept the record from being whole."""
+    """The error of the first worker that broke, or the reason why the record is incomplete."""
     _stops = 0
 
     def __init__(
@@ -95,9 +94,9 @@ class App:
         mode: Mode,
         read: Callable[[], Settings] | None = None,
     ) -> None:
-        """Make the session folder and all parts; nothing runs yet. Raises SessionError.
+        """Create the session folder and all parts; nothing runs yet. Raises SessionError.
 
-        `read` returns the settings as they are now, for a reload, or raises ConfigError.
+        `read` returns the current settings for a reload, or raises ConfigError.
         """
         self._screen, self._engines, self._changed = screen, engines, asyncio.Event()
         self._reports = ReportChannel()
@@ -126,7 +125,7 @@ class App:
             context, group, targets, reload=reload, health=health, changed=self._changed
         )
         if session.earlier:
-            # Last: what operators had set is applied to parts that all have to be there.
+            # Last: the operators' earlier settings are applied to parts that must all exist.
             self._commands.restore(session.earlier)
 
     @property
@@ -136,7 +135,7 @@ class App:
 
     @property
     def has_begun(self) -> bool:
-        """Whether everything was ready once."""
+        """Whether everything has been ready once."""
         return self._context.facts.has_begun
 
     @property
@@ -147,24 +146,24 @@ class App:
     async def run(self) -> int:
         """Serve until the source ends, a signal comes or a worker breaks; return the exit code.
 
-        Raises ServerError when the port cannot be had.
+        Raises ServerError when the port is not available.
         """
-        async with AsyncExitStack() as stops:  # in reverse, also where a start fails
-            # First: models may load for minutes, and a signal must end that in order as well.
+        async with AsyncExitStack() as stops:  # in reverse, also if a start fails
+            # First: models may load for minutes, and a signal must end that cleanly too.
             self._start_signals()
             stops.enter_context(watched(self._thread_ended))
             for outputs in self._context.outside.outputs.values():
-                # After the record, whose stop settles the last final.
+                # Stops after the record, whose stop settles the last final.
                 stops.push_async_callback(asyncio.to_thread, outputs.close)
             if voice := self._context.outside.voice:
                 stops.push_async_callback(asyncio.to_thread, voice.close)
-            # It waits until the record starts, and is among its first lines.
+            # Queued until the record starts, this is one of its first lines.
             record_models(self._context, self._reload.settings)
             stops.callback(self._stop_record)
             if publisher := self._context.outside.publisher:
-                # After the server, whose stop tells everybody that the service has ended.
+                # Stops after the server, whose stop announces the end of the service.
                 stops.push_async_callback(asyncio.to_thread, publisher.close)
-            # Before the engines load: a port that is taken is told at once.
+            # Before the engines load: a port that is in use is reported at once.
             await self._start_server()
             stops.push_async_callback(self._stop_server)
             stops.callback(self._live_check.stop)
@@ -180,24 +179,24 @@ class App:
 
     @property
     def settings(self) -> Settings:
-        """As they are in force, reloads included."""
+        """The settings in force, reloads included."""
         return self._reload.settings
 
     @property
     def wants_new_session(self) -> bool:
-        """Whether it has ended for another one to begin: the service goes on in that."""
+        """Whether this session ended so that a new one begins and the service continues."""
         ended = self._stops or self.failure or self._group.is_broken
         return self._supervisor.has_new_day and not ended
 
     def stop(self) -> None:
-        """Ask for the end; asked twice, wait for nothing any more."""
+        """Request the end; a second request stops all waiting."""
         self._stops += 1
         self._changed.set()
 
     # Each start with its stop
 
     def _start_signals(self) -> None:
-        """Listen to signals and to workers; that ends with the event loop."""
+        """Handle signals and workers' reports until the event loop ends."""
         handlers = dict.fromkeys(ENDS, self.stop)
         if HANGUP is not None:
             handlers[HANGUP] = hangup(self.stop, self._reload.hangup)
@@ -205,9 +204,9 @@ class App:
         self._reports.open(self._receive)
 
     def _take_up(self) -> None:
-        """Begin to write and to send: the port, the microphone and the models are there now.
+        """Begin to write and to send: the port, the microphone and the models are ready now.
 
-        A start that fails before has changed nothing: not the session that a crash left, no notes,
+        A start that fails earlier has changed nothing: not the session that a crash left, no notes,
         no relay and no other program's screen.
         """
         for outputs in self._context.outside.outputs.values():
@@ -219,14 +218,14 @@ class App:
         self._start_voice()
 
     def _start_voice(self) -> None:
-        """Let captions be spoken. Nothing waits for it: a service without a voice is a service."""
+        """Start speaking captions. Nothing waits for it: a service can run without a voice."""
         voice, voices, speaker = (
             self._context.outside.voice,
             self._context.outside.voices,
             self._engines.speaker,
         )
         if voice and voices and speaker:
-            # espeak-ng takes no time worth giving up.
+            # espeak-ng is too cheap to be worth giving up.
             costs = self._reload.settings.speech.engine == "kokoro"
             ladders = [each.degradation for each in self._group.targets if costs]
             voices.open()
@@ -240,8 +239,8 @@ class App:
 
     def _stop_record(self) -> None:
         if self._context.recorder.purging and not self.has_begun:
-            self._context.recorder.start()  # what goes off the record goes in any case
-        # The records of the last finals still wait for their speakers to go on.
+            self._context.recorder.start()  # words that are off the record are deleted in any case
+        # The records of the last finals still wait: their speakers might have continued.
         self._targets.settle()
         heard_s, unfinished = round(self._group.heard_s, 2), self._news.unfinished
         self._context.recorder.record(self.health.record())
@@ -261,14 +260,14 @@ class App:
         )
         logs.serving(hub.address, self.folder)
         self._screen.show_address(hub.audience_address, self._context.facts.mode, self.folder)
-        # With https by the name in the certificate: browsers would warn of any other.
+        # With https, use the name in the certificate: browsers warn of any other.
         here = hub.audience_address if hub.address.startswith("https") else hub.address
         self._screen.show_operator_page(f"{here}operator", self._context.token_place)
         self._context.announcer.announce()
 
     async def _stop_server(self) -> None:
-        if not self.wants_new_session:  # then pages are back before anybody has read "ended"
-            # What has broken is shown as "fault": "ended" would go before it.
+        if not self.wants_new_session:  # else pages reconnect before anybody reads "ended"
+            # A broken worker is shown as "fault", but "ended" would take precedence.
             self._context.facts.has_ended = not self._context.facts.broken
             self._context.announcer.announce()
         await self._context.hub.close()
@@ -291,12 +290,12 @@ class App:
             self._context.announcer.announce()
             self._context.notifier.ready()
         else:
-            self._group.stop()  # before it begins: no word is heard in a start that came to nothing
-        # Also where a stop came first: a worker that waits for this could not end.
+            self._group.stop()  # before `begin`: a failed start must not hear a word
+        # Also after a stop: a worker that waits for this could not end otherwise.
         self._group.begin()
 
     async def _stop_workers(self) -> None:
-        if not self.wants_new_session:  # systemd would take that for the end of the service
+        if not self.wants_new_session:  # else systemd takes it for the end of the service
             self._context.notifier.stopping()
         self._group.stop()
         await self._drain()
@@ -305,24 +304,24 @@ class App:
             log.error("unfinished", utterances=self._news.unfinished)
 
     async def _until(self, reached: Callable[[], bool]) -> None:
-        """Wait until `reached`, a stop is asked for, or a worker has broken."""
+        """Wait until `reached`, a stop request, or a broken worker."""
         while not (reached() or self._stops or self._group.is_broken):
-            # Nothing is lost between look and clear: whoever sets it is on this loop.
+            # Nothing is lost between the check and `clear`: the event is set on this loop.
             self._changed.clear()
             await self._changed.wait()
 
     async def _drain(self) -> None:
-        """Wait for all workers to end: `drain_s` at most, or until asked twice to stop.
+        """Wait for all workers to end: at most `drain_s`, or until a second stop request.
 
-        A file played fast and to its end has all the time for its comparisons.
+        A file that was played fast and to its end has unlimited time for its comparisons.
         """
         limitless = self._group.is_done and not self._group.may_shed
         drain_s = None if limitless else self._reload.settings.session.drain_s
         with suppress(TimeoutError):
             async with asyncio.timeout(drain_s):
                 while not self._group.is_over and self._stops < 2:
-                    # Each time: a worker that broke meanwhile has told nobody behind it that the
-                    # end has come.
+                    # Each time: a worker that broke meanwhile has not passed the end on to the
+                    # workers after it.
                     self._group.release()
                     self._changed.clear()
                     await self._changed.wait()
@@ -332,7 +331,7 @@ class App:
     def _receive(self, report: Report) -> None:
         try:
             self._take(report)
-        except Exception as error:  # noqa: BLE001 - the loop would go on, one final short
+        except Exception as error:  # noqa: BLE001 - the loop would continue with one final lost
             self._worker_ended("desk", error)
 
     def _take(self, report: Report) -> None:
@@ -351,26 +350,26 @@ class App:
                 self._changed.set()
             case WorkerEnded(name, error):
                 self._worker_ended(name, error)
-            case _:  # mypy sees whether all others are of captions
+            case _:  # mypy checks that all others are about captions
                 self._targets.take(report)
 
     def _thread_ended(self, name: str, error: BaseException) -> None:
-        """Take the error of any thread of the program; called in that thread."""
+        """Report the error of any thread; called in that thread."""
         self._reports.emit(WorkerEnded(name, error))
 
     def _worker_ended(self, name: str, error: BaseException | None) -> None:
-        # Also of threads that are no workers: `is_broken` ends the service by any of them.
+        # Also for threads that are no workers: any of them makes `is_broken` end the service.
         self._group.ended[name] = error
         self._changed.set()
         if error is None:
             return
-        # The first one is the cause; what breaks after it is mostly its consequence.
+        # The first error is the cause; later ones are mostly its consequences.
         self.failure = self.failure or error
         code = error.code if isinstance(error, StarkError) else "crash"
-        # A StarkError says all there is to say; anything else is a bug, and its trace is wanted.
+        # A StarkError explains itself; anything else is a bug and needs its traceback.
         trace = None if isinstance(error, StarkError) else error
         log.error("worker broken", worker=name, code=code, error=str(error), exc_info=trace)
-        # By it the next start goes on with this session, which has an end all the same.
+        # Because of it the next start continues this session, although its end is recorded too.
         self._context.recorder.record(
             BrokenEvent(utc=utc_now(), worker=name, code=code, message=str(error))
         )
@@ -378,20 +377,20 @@ class App:
         self._context.announcer.announce()
 
     def _supervision_ended(self, supervision: asyncio.Task[None]) -> None:
-        """End loudly what nobody looks after any more."""
-        # In this order: `exception` raises for a task that was cancelled, as each is in the end.
+        """End the service with an error if the supervisor has failed."""
+        # In this order: `exception` raises for a cancelled task, and each is cancelled at the end.
         if not supervision.cancelled() and (error := supervision.exception()):
             self._worker_ended("watch", error)
 
 
 def record_models(context: DaemonContext, settings: Settings) -> None:
-    """Write into the record which models the settings name."""
+    """Record which models the settings name."""
     context.facts.models = used_models(settings)
     context.recorder.record(ModelsEvent(utc=utc_now(), models=context.facts.models))
 
 
 def start_hashing(engines: Engines, emit: Emit) -> BackgroundHashing:
-    """Begin to compare the models' files with their hashes, now that nothing waits for the disk."""
+    """Start to check the models' files against their hashes, now that the disk is idle."""
 
     def tell(message: str) -> None:
         emit(Fault("models", "model-changed", message))

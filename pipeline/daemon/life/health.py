@@ -1,4 +1,4 @@
-"""Health of the daemon in one record: for /healthz, for diagnostics.jsonl, for the operator."""
+"""The daemon's health in one record: for /healthz, diagnostics.jsonl and the operator."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from pipeline.workers.group import WorkerGroup
 
 
 class Health:
-    """Reads it off the parts whenever it is asked."""
+    """Reads the health from the parts at each call."""
 
     def __init__(
         self, context: DaemonContext, engines: Engines, group: WorkerGroup, targets: Targets
@@ -46,17 +46,17 @@ class Health:
 
     @property
     def rung(self) -> RungName:
-        """The step of degradation as the records name it."""
+        """The degradation rung by its name in the records."""
         return RUNG_NAMES[self._degradation.rung]
 
     @property
     def dropped(self) -> Dropped:
-        """What was given up since the start, by kind."""
+        """Number of dropped items since the start, by kind."""
         blocks, records = self._engines.source.dropped_blocks, self._recorder.dropped
         return Dropped(blocks=blocks, records=records, **self._group.dropped())
 
     def record(self) -> HealthRecord:
-        """Return how the daemon is now."""
+        """Return the daemon's current health."""
         state, reason = self._announcer.state
         engines, first = self._engines, self._engines.targets[0]
         return HealthRecord(
@@ -66,7 +66,7 @@ class Health:
             mode=self._facts.mode,
             session=self._recorder.folder.name,
             uptime_s=round(self.uptime_s, 1),
-            # A session that goes on after a crash counts its sound from here (session.resume).
+            # A session that continues after a crash counts its audio from here (session.resume).
             audio_s=round(self._group.heard_s, 1),
             lag_s=round(self._targets[0].coordinator.lag_s(time.monotonic()), 2),
             rung=self.rung,
@@ -84,27 +84,27 @@ class Health:
         )
 
     def engines(self) -> tuple[EngineHealth, ...]:
-        """Return what each engine holds and has done."""
+        """Return each engine's memory and work."""
         return tuple(_engine(engine) for _, engine in self._engines.by_stage())
 
     def line(self) -> str:
-        """Return it in one line of words, for `systemctl status`."""
+        """Return the health in one line of text, for `systemctl status`."""
         state, reason = self._announcer.state
         shown = f"{state} ({reason})" if reason else state
         lag_s = self._targets[0].coordinator.lag_s(time.monotonic())
         return f"{shown}, lag {lag_s:.1f} s, rung {self.rung}"
 
     def _memory(self) -> float:
-        with suppress(OSError):  # no file descriptor is left: say what was last known
+        with suppress(OSError):  # no file descriptor is left: return the last known value
             own = psutil.Process().memory_info().rss
-            # They are processes of their own, whose memory is not in ours.
+            # Engines are separate processes, whose memory is not included in ours.
             engines = sum(engine.memory_bytes for _, engine in self._engines.by_stage())
             self._memory_mb = round((own + engines) / 1e6, 1)
         return self._memory_mb
 
 
 def _engine(engine: EngineProcess) -> EngineHealth:
-    work, gpu = engine.work, engine.gpu.use  # once: its threads put new ones in their place
+    work, gpu = engine.work, engine.gpu.use  # read once: other threads replace them
     pace = work.tokens_per_s
     return EngineHealth(
         engine=engine.part.key,

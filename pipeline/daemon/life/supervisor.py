@@ -1,4 +1,4 @@
-"""Looks after the running parts four times a second: lag, hangs, health, and systemd's watchdog."""
+"""Checks the running parts four times a second: lag, hangs, health, and systemd's watchdog."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from pipeline.workers.group import WorkerGroup
 
 log = structlog.get_logger()
 
-# Finals that are kept back count on it (pipeline.daemon.context.held_finals).
+# Held finals rely on it (pipeline.daemon.context.held_finals).
 _TICK_S = 0.25
 _HEALTH_S = 10.0
 _STATUS_S = 5.0
 WATCH_S = 2.0
-"""How often changed dictionaries are looked for."""
+"""How often to check for changed dictionaries."""
 
 
 QUIET_S = 60.0
-"""So long nobody must have spoken, and no caption be on its way."""
+"""How long there must be no speech and no unfinished caption."""
 
 
 class NewDay:
-    """Tells when the session that was begun at `started`, a time with its zone, is to end."""
+    """Decides when the session that began at `started`, a time with its zone, must end."""
 
     def __init__(self, started: datetime, *, quiet_s: float = QUIET_S) -> None:
         self._started = started
@@ -40,17 +40,17 @@ class NewDay:
         self._quiet_since_s: float | None = None
 
     def is_due(self, new_at: str, now: datetime, now_s: float, *, is_quiet: bool) -> bool:
-        """Return whether the hour has struck since the session began, and it is quiet by now.
+        """Return whether the hour has passed since the session began, and it is quiet now.
 
         `new_at` is "04:00" by the clock of `now`, or "" for never; `now_s` is monotonic.
         """
         if not is_quiet:
             self._quiet_since_s = None
             return False
-        # Also without an hour: one may be set while the session runs.
+        # Also without an hour: it may be set while the session runs.
         if self._quiet_since_s is None:
             self._quiet_since_s = now_s
-        # Monotonic: the computer's clock may jump, and then nobody has been quiet for so long.
+        # Monotonic: the wall clock may jump without any quiet time.
         calm = now_s - self._quiet_since_s >= self._quiet_s
         return bool(new_at) and calm and self._started < last_strike(new_at, now)
 
@@ -75,7 +75,7 @@ class Supervisor:
         health: Health,
         changed: asyncio.Event,
     ) -> None:
-        """Take the parts; `changed` is set when a translator that hangs is no longer waited for."""
+        """`changed` is set when a translator that hangs is no longer waited for."""
         self._facts = context.facts
         self._announcer = context.announcer
         self._recorder = context.recorder
@@ -88,13 +88,13 @@ class Supervisor:
         self._changed = changed
         self._day = NewDay(datetime.now().astimezone())
         self.has_new_day = False
-        """The session is to end, and a new one to begin."""
+        """Whether the session must end and a new one begin."""
         is_service = context.facts.mode == "live" and not reload.settings.audio.input
         self._facts.may_begin_anew = is_service
 
     async def run(self) -> None:
         """Check four times a second, until cancelled."""
-        # By the monotonic clock that is long ago: everything is due at once.
+        # 0.0 is long ago on the monotonic clock, so everything is due at once.
         next_health_s = next_alive_s = next_status_s = dictionary_at_s = 0.0
         while True:
             now_s = time.monotonic()
@@ -110,7 +110,7 @@ class Supervisor:
             is_well = self._group.is_listening(now_s) and self._group.is_transcribing(now_s)
             if is_well and now_s >= next_alive_s:
                 next_alive_s = now_s + self._notifier.watchdog_s
-                # Not by a timer of its own: a loop that is blocked must not look alive.
+                # Not with a separate timer: a blocked loop must not look alive.
                 self._notifier.alive()
             if now_s >= next_status_s:
                 next_status_s = now_s + _STATUS_S
@@ -119,7 +119,7 @@ class Supervisor:
 
     def _check_day(self, now_s: float) -> None:
         facts, settings = self._facts, self._reload.settings
-        # What an operator has set must not be forgotten in the night: it is waited for.
+        # A new session would reset what an operator has set, so wait for its end.
         is_set = facts.paused or facts.blank or facts.off_record
         is_quiet = not (facts.is_speaking or is_set or self._targets[0].coordinator.unfinished)
         now = datetime.now().astimezone()
@@ -132,17 +132,17 @@ class Supervisor:
             self._changed.set()
 
     def _check(self, now_s: float) -> None:
-        # First: the state that is announced below tells of the new rung.
+        # First: the state announced below includes the new rung.
         self._targets.observe(now_s)
         first = self._targets[0]
-        # Only the first one's: when an extra target's queue is full its drafts are finals anyway.
+        # Only for the first target: if an extra target's queue is full, drafts are finals anyway.
         if first.workers.check_final(now_s):
             first.coordinator.on_fault(
                 Fault("translate", "final-hangs", "The final translator hangs.")
             )
             for caption in first.workers.take_unfinished():
                 first.show(caption)
-            # `is_done` no longer counts that thread: who waits for it looks again.
+            # `is_done` no longer counts that thread: wake its waiters.
             self._changed.set()
         self._targets.look(now_s)
         self._facts.degraded_reason = self._group.degraded_reason
@@ -153,7 +153,7 @@ class Supervisor:
 
 
 def _figures(engine: EngineHealth) -> dict[str, float | None]:
-    """Return what the record says of an engine in the units of Prometheus: seconds and bytes."""
+    """Return an engine's record in the units of Prometheus: seconds and bytes."""
     load_ms, gpu_memory_mb = engine.load_ms, engine.gpu_memory_mb
     return {
         "load_seconds": None if load_ms is None else load_ms / 1000,

@@ -14,7 +14,7 @@ _KINDS = {b"WhisperSpec": "Whisper", b"TransformerSpec": "translation"}
 def require(folder: Path, names: tuple[str, ...], section: str, kind: str) -> None:
     """Check that a folder holds a model of this kind with these files. Raises ModelError.
 
-    `section` is the table of the settings that names it, `kind` is "Whisper" or "translation".
+    `section` is the settings table that names it; `kind` is "Whisper" or "translation".
     """
     key = setting(section, "model")
     if not folder.exists():
@@ -26,7 +26,7 @@ def require(folder: Path, names: tuple[str, ...], section: str, kind: str) -> No
             f"{key}: {folder} is a file, not the folder of a CTranslate2 model.",
             "Give the folder that holds model.bin.",
         )
-    # Before the files are counted: of the wrong kind of model every other file is missing too.
+    # Before the check for files: the wrong kind of model lacks the other files too.
     made = kind_of(folder / "model.bin")
     if made not in ("", kind):
         raise _wrong_kind(folder, key, kind)
@@ -40,9 +40,9 @@ def require(folder: Path, names: tuple[str, ...], section: str, kind: str) -> No
 
 
 def kind_of(weights: Path) -> str:
-    """Return what a CTranslate2 file says that it is, empty if it says nothing that we know.
+    """Return the kind that a CTranslate2 file declares, "" if it is unknown.
 
-    Its head: the format's version (4 bytes), the length of a name (2 bytes), the name.
+    The file's header: the format version (4 bytes), the length of a name (2 bytes), the name.
     """
     try:
         with weights.open("rb") as file:
@@ -52,16 +52,16 @@ def kind_of(weights: Path) -> str:
     if len(head) < 6:
         return ""
     (length,) = struct.unpack_from("<H", head, 4)
-    # The length counts the zero byte behind the name.
+    # The length includes the zero byte after the name.
     return _KINDS.get(head[6 : 6 + length].rstrip(b"\0"), "")
 
 
 def explain(error: Exception, model: str | Path, section: str, kind: str) -> ModelError:
-    """Return the ModelError for what was raised while `model`, meant to be a `kind`, was loaded.
+    """Return the ModelError for an error while loading `model`, which should be a `kind` model.
 
-    `section` is the table of the settings that names the model, such as `stt`.
+    `section` is the settings table that names the model, such as `stt`.
     """
-    # The library has no error classes for these: the words are all that tells them apart.
+    # The library has no error classes for these: only the words distinguish them.
     said = " ".join(str(error).split()).rstrip(".")
     key = setting(section, "model")
     if "not a Whisper model" in said or "cannot be used as" in said:

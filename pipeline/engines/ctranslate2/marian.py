@@ -1,4 +1,4 @@
-"""Text to text at once: MarianMT on CTranslate2, sentence by sentence."""
+"""Fast text to text: MarianMT on CTranslate2, sentence by sentence."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ _FILES = ("model.bin", "config.json", "source.spm", "target.spm")
 _LANGUAGE = ">>{}<<"
 _IS_LANGUAGE = re.compile(r">>[\w-]+<<")
 _MAX_PIECES = 80
-"""Longest source handed over at once. Models have 256 positions or more; the cap stays below."""
+"""Longest source per request. Models have 256 positions or more; the output cap stays below."""
 _BEAM, _ALTERNATIVES = 4, 2
-"""Of a search: translations that are looked at, and those of them that are returned."""
+"""The beam size of a search, and how many hypotheses it returns."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """What is committed of a part of a text: target pieces, leading characters of the source."""
+    """The committed prefix of a part: target pieces, and leading characters of the source."""
 
     pieces: tuple[str, ...]
     source: int
@@ -42,7 +42,7 @@ class _Known:
 
 @dataclass(frozen=True, slots=True)
 class _Before:
-    """The pieces of the sentence before, of its source and of its translation."""
+    """The source and target pieces of the previous sentence."""
 
     source: list[str]
     target: list[str]
@@ -51,13 +51,13 @@ class _Before:
 class Marian:
     """A Translator on `ctranslate2.Translator`; `path` is the folder of a converted Marian model.
 
-    `beam` is how many translations it weighs where it is not asked for alternatives.
-    A model that writes several languages is told which by a token before the text, `>>fr<<`, as
-    those of OPUS-MT are; where its vocabulary has none for `target`, that is its own language.
+    `beam` is the beam size of a request without alternatives.
+    A model for several target languages gets a language token before the text, such as `>>fr<<`, as
+    OPUS-MT models do. If its vocabulary has none for `target`, the model has only that language.
 
-    Most were trained on single sentences, so every sentence is translated by itself: nothing of a
-    long text is lost, and what is said later cannot change what is committed. One whose config.json
-    has `joins_sentences` sees the sentence before (docs/decisions/081).
+    Most models were trained on single sentences, so each sentence is translated separately: nothing
+    of a long text is lost, and later speech cannot change committed text. A model whose config.json
+    has `joins_sentences` gets the previous sentence as context (docs/decisions/081).
     """
 
     name = "marian"
@@ -84,7 +84,7 @@ class Marian:
 
     def load(self) -> None:
         """Load the model and translate a word. Raises ModelError."""
-        # Before the libraries, which take long to import: a wrong folder is told at once.
+        # Before the libraries, whose import is slow: a wrong folder is reported at once.
         require(self._path, _FILES, self._section, "translation")
         import ctranslate2  # noqa: PLC0415 - heavy
         import sentencepiece  # noqa: PLC0415 - heavy
@@ -94,7 +94,7 @@ class Marian:
                 str(self._path),
                 device="cpu",
                 compute_type="int8",
-                # One request at a time: only threads within it are of use.
+                # One request at a time: only threads within it help.
                 inter_threads=1,
                 intra_threads=self._threads,
             )
@@ -102,11 +102,11 @@ class Marian:
             self._source = pieces(model_file=str(self._path / "source.spm"))
             self._target = pieces(model_file=str(self._path / "target.spm"))
             config = json.loads((self._path / "config.json").read_text(encoding="utf-8"))
-            # Whether CTranslate2 appends the end token itself depends on the converter.
+            # The converter decides whether CTranslate2 appends the end token itself.
             self._end = [] if config.get("add_source_eos", False) else ["</s>"]
             self._joins = bool(config.get("joins_sentences", False))
             self._languages = self._language_tokens()
-            # Weights may load and not compute: it is better known now than at the first sentence.
+            # Weights may load but fail to compute: find out now, not at the first sentence.
             self.translate("Amen.")
         except EngineError as error:
             key = setting(self._section, "model")
@@ -115,13 +115,13 @@ class Marian:
             raise explain(error, self._path, self._section, "translation") from error
 
     def translate(self, text: str, request: TranslationRequest = PLAIN) -> Translation:
-        """Translate `text` without a draft; `on_text` gets the whole once. Raises EngineError
+        """Translate `text` without a draft; `on_text` gets the whole text once. Raises EngineError
         `marian-failed`.
 
-        With `standing` the translation begins with its pieces, and tells of its parts what a
-        commit policy asks for; those that are closed are not translated again. Terms in `wanted`
-        that are missing are put in where the model does not resist. With `rivals`, which `score`
-        judges, it searches in a beam, and returns what it has found of a text of one part.
+        With `standing`, the translation begins with its pieces, and each part holds the data that
+        a commit policy needs; closed parts are not translated again. Missing terms of `wanted` are
+        inserted if the model does not find them too unlikely. With `rivals`, which `score` rates,
+        it uses a beam search, and returns the alternatives of a text of one part.
         """
         beam = self._beam if request.rivals is None else _BEAM
         try:
@@ -141,10 +141,10 @@ class Marian:
     def score(
         self, text: str, targets: Sequence[str], previous: SentencePair | None = None
     ) -> list[tuple[float, float]]:
-        """Return the mean log-probability of each translation, and that of its least likely token.
+        """Return each translation's mean log-probability, and that of its least likely token.
 
-        Raises EngineError `marian-failed`, also where these are no numbers: a damaged model gives
-        such.
+        Raises EngineError `marian-failed`, also if a damaged model returns values that are not
+        finite.
         """
         try:
             before = self._before(text, previous)
@@ -154,7 +154,7 @@ class Marian:
             scored = self._translator.score_batch([source] * len(pieces), pieces)
         except Exception as error:
             raise EngineError("marian-failed", f"{self.name}: {error}.") from error
-        # What the sentence before is worth is the same for all.
+        # The score of the previous sentence is the same for all.
         found = [each.log_probs[len(before.target) :] for each in scored]
         if not all(logprobs and all(map(math.isfinite, logprobs)) for logprobs in found):
             raise EngineError("marian-failed", f"{self.name}: it gives a translation no score.")
@@ -163,17 +163,17 @@ class Marian:
     def _parts(
         self, text: str, cut: Sequence[str], request: TranslationRequest, beam: int
     ) -> Iterator[Translation]:
-        """Translate the parts that `text` was cut into, each from its committed prefix."""
+        """Translate the parts of `text`, each from its committed prefix."""
         standing = request.standing
         forced = regrouped(standing.pieces, len(cut)) if standing else ()
-        # The last part may go on, whatever is committed of it.
+        # The last part may continue, even if all of it is committed.
         closed = min(standing.closed, len(cut) - 1) if standing else 0
         previous = request.previous
         for place, (part, start, terms) in enumerate(by_part(text, cut, request.wanted)):
             pieces = forced[place] if place < len(forced) else ()
             if place < closed and pieces:
-                told = TargetPart(pieces, self._until(pieces), (), 0, is_whole=True)
-                made = Translation(self._target.decode(list(pieces)), self.name, parts=(told,))
+                whole = TargetPart(pieces, self._until(pieces), (), 0, is_whole=True)
+                made = Translation(self._target.decode(list(pieces)), self.name, parts=(whole,))
                 previous = SentencePair(part, made.text)
                 yield made
                 continue
@@ -185,7 +185,7 @@ class Marian:
             yield made
 
     def _before(self, text: str, previous: SentencePair | None) -> _Before:
-        """Return the pieces of the sentence before `text`, none where there is no use for it."""
+        """Return the pieces of the sentence before `text`, none if the model cannot use them."""
         if previous is None or not (self._joins and self._fits(f"{previous.source} {text}")):
             return _Before([], [])
         return _Before(
@@ -203,22 +203,22 @@ class Marian:
     ) -> Translation:
         source = before.source + self._source.encode(text, out_type=str)
         prefix = before.target + (list(known.pieces) if known else [])
-        # CTranslate2 counts the prefix as well: it must take nothing from what follows.
+        # CTranslate2 counts the prefix as well: it must not shorten the rest.
         cap = 20 + int(2.5 * len(source)) + len(prefix)
-        # The prefix is stepped through. `return_alternatives` would read it at once, but then
-        # returns no attention and never ends right behind it (CTranslate2 4.8.5).
+        # The prefix is decoded step by step. `return_alternatives` would read it at once, but then
+        # it returns no attention and never ends right after the prefix (CTranslate2 4.8.5).
         result = self._translator.translate_batch(
             [self._asked(source)],
             target_prefix=[prefix] if prefix else None,
             beam_size=beam,
-            # CTranslate2 returns no more than the beam holds, and refuses a larger number.
+            # CTranslate2 refuses more hypotheses than the beam holds.
             num_hypotheses=min(beam, _ALTERNATIVES),
             max_decoding_length=cap,
             return_scores=True,
             return_attention=known is not None or bool(wanted),
         )[0]
         pieces = result.hypotheses[0][len(before.target) :]
-        # Who says "holy, holy, holy" is in no loop: the translation may repeat as often.
+        # "Holy, holy, holy" is no loop: the translation may repeat as often as the source.
         repeats = repetition.longest(repetition.words(text)).count
         loop = repetition.anywhere(pieces, repeats)
         kept = pieces if loop is None else repetition.cut(pieces, loop, repeats)
@@ -235,17 +235,17 @@ class Marian:
             made = self._with_terms(text, made, self._attention(result, before), kept, wanted)
         if known is None:
             return made
-        told = TargetPart(
+        target_part = TargetPart(
             pieces=tuple(kept),
             until=self._until(kept),
             looked_at=tuple(
                 max(range(len(row)), key=row.__getitem__) for row in self._attention(result, before)
             ),
-            # Attention looks at pieces; the committed source is counted in characters.
+            # Attention is per piece, but the committed source is counted in characters.
             settled=len(self._source.encode(text[: known.source])),
             is_whole=known.source == len(text),
         )
-        return replace(made, parts=(told,))
+        return replace(made, parts=(target_part,))
 
     def _alternatives(self, result: Any, before: _Before) -> tuple[Alternative, ...]:
         if len(result.hypotheses) == 1:
@@ -265,7 +265,7 @@ class Marian:
         source = self._asked(self._source.encode(text, out_type=str))
 
         def weigh(term: WantedTerm) -> list[float]:
-            # A term has its place in characters, attention looks at pieces.
+            # A term's place is in characters, but attention is per piece.
             first, end = (
                 len(self._source.encode(text[:place])) for place in (term.start, term.end)
             )
@@ -283,26 +283,26 @@ class Marian:
         return replace(made, text=done.text, repairs=done.repairs)
 
     def _until(self, pieces: Sequence[str]) -> tuple[int, ...]:
-        """Return how many characters the text of the pieces has up to each of them."""
-        # Whole beginnings: a piece by itself is decoded without the space before it.
+        """Return the length in characters of the text up to the end of each piece."""
+        # Decodes whole prefixes: a single piece is decoded without the space before it.
         beginnings = [list(pieces[: count + 1]) for count in range(len(pieces))]
         return tuple(map(len, self._target.decode(beginnings))) if beginnings else ()
 
     def _asked(self, source: list[str]) -> list[str]:
-        """Return what the model is given: the language that is asked for, the text, an end."""
+        """Return the model's input: the token of the target language, the text, an end token."""
         token = _LANGUAGE.format(self.target)
         return [token] * (token in self._languages) + source + self._end
 
     def _attention(self, result: Any, before: _Before) -> list[Sequence[float]]:
-        """Return how much each piece of a translation looked at each of the source's pieces."""
-        # The rows begin with the token of the language, which is no word of the text.
+        """Return the attention of each target piece to each source piece."""
+        # The rows begin with the language token, which is not part of the text.
         first = len(self._asked([])) - len(self._end) + len(before.source)
         rows = result.attention[0][len(before.target) :] if result.attention else ()
         return [row[first:] for row in rows]
 
     def _language_tokens(self) -> frozenset[str]:
-        """Return the tokens that ask for a language; most models write one and have none."""
-        # One vocabulary where both languages share it, two where they do not.
+        """Return the model's language tokens; most models have one target language and none."""
+        # There is one vocabulary if both languages share it, else two.
         listed = self._path / "shared_vocabulary.json"
         if not listed.exists():
             listed = self._path / "source_vocabulary.json"

@@ -40,36 +40,35 @@ _FULL_S = 30.0
 _MAX_SAMPLES = 30 * SAMPLE_RATE
 _MARGIN_S = 2.0
 _RANGE = 2.0
-"""Whisper's features span 80 dB, which are 2.0 in its units; what is softer counts as silence."""
+"""Whisper's features span 80 dB, which is 2.0 in its units. Softer sound counts as silence."""
 _SILENCE = -1.5
-"""The feature of digital silence where nothing else is heard."""
+"""The feature value of digital silence in a recording with no other sound."""
 _TOKENS_A_SECOND = 12
 _MAX_TOKENS = 220
-"""Whisper decodes 448 tokens in all; hot words and the start of the prompt take up to 228."""
+"""Whisper decodes 448 tokens in all. Hotwords and the start of the prompt take up to 228."""
 _MORE_TOKENS = 16
-"""So many may follow a forced beginning, however long that is for the audio."""
+"""Tokens that may follow a forced prefix, however long the prefix is for the audio."""
 _TAIL_S = 0.2
-"""Most audio that the segmenter keeps behind the last speech."""
+"""Most audio that the segmenter keeps after the last speech."""
 _TRANSLATION_BEAM = 5
-"""Translating is more of a guess than hearing is: one path alone loses its way."""
+"""Translation is less certain than transcription: greedy decoding goes wrong."""
 _MOST_COPIED = 0.4
-"""Share of words that a translation may have in common with what was said: names, "no", "hospital".
-"""
+"""Largest share of words that a translation may copy from the source: names, "no", "hospital"."""
 _LOOKS = 3
-"""How often, at most, what was left out is decoded; each look begins behind the one before."""
+"""Most decodings of a lost tail. Each one begins after the one before."""
 
 _PERHAPS_GPU = frozenset({"gpu-unavailable", "compute-type-unsupported", "model-broken"})
-"""Codes of what a GPU, its driver or its libraries may be to blame for."""
-_SPACE = "Ġ"  # how byte-level BPE writes the space that begins a word
-_UNFINISHED = "\ufffd"  # a letter of which a token holds some bytes only
+"""Error codes that a GPU, its driver or its libraries may cause."""
+_SPACE = "Ġ"  # byte-level BPE writes the space before a word so
+_UNFINISHED = "\ufffd"  # a token that holds only some bytes of a character
 
 Choice: TypeAlias = tuple[int, float]
-"""A token and its log-probability, given all before it."""
+"""A token and its log-probability, given all tokens before it."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Heard:
-    """One decoding: what it gave, and what the alignment of its tokens needs."""
+    """One decoding: its result, and the data to align its tokens."""
 
     recognition: Recognition
     tokens: list[int]
@@ -80,18 +79,18 @@ class _Heard:
 class Whisper:
     """A Recognizer on the model, the features and the tokenizer of `faster_whisper`.
 
-    `model` is the folder of a CTranslate2 model, `lang` the spoken language,
-    `window_s` the shortest stretch that is encoded, `hotwords` words to listen for (they may be
-    changed between calls; the model sees the first 223 tokens of them). Finals
-    tell how sure the model is of each word. `section`: see `EngineSpec`.
+    `model` is the folder of a CTranslate2 model. `lang` is the spoken language. `window_s` is the
+    shortest window that is encoded. `hotwords` are words to expect: they may change between calls,
+    and the model sees their first 223 tokens. Finals hold a confidence for each word.
+    `section`: see `EngineSpec`.
 
-    `also_spoken` are further languages: then each recognition tells how likely each of them is,
-    and `lang` says which of them is to be heard. Finals of those in `to_english` come with the
-    model's own translation.
+    `also_spoken` are further languages. With them, each recognition holds the probability of each
+    language, and `lang` selects the language to recognize. Finals in a language of `to_english`
+    hold the model's own translation.
     """
 
     degraded_reason = ""
-    """Why it is not on the GPU that was asked for; empty when all is as it should be."""
+    """Why the model is not on the requested GPU; empty when it runs as configured."""
 
     def __init__(
         self,
@@ -117,7 +116,7 @@ class Whisper:
         self._tokenizers: dict[str, Any] = {}
         self._suppressed: list[int] = []
         self.has_alignment = False
-        """Whether the model can tell when a word was spoken, which the lost-tail guard needs."""
+        """Whether the model can align words with the audio, which the lost-tail guard needs."""
         self.hotwords = hotwords
         self.lang = lang
         self.is_cancelled: Callable[[], bool] = never
@@ -129,13 +128,13 @@ class Whisper:
 
     @property
     def gpu_layers(self) -> int:
-        """-1, for all, when it has loaded on a GPU, 0 on the CPU."""
+        """-1 (all layers) when the model is loaded on a GPU, 0 on the CPU."""
         return 0 if self._model is None or self._model.model.device == "cpu" else -1
 
     def load(self) -> None:
         """Load the model and transcribe a second of silence. Raises ModelError.
 
-        Where the GPU that was asked for cannot be used, the model runs on the CPU in INT8.
+        If the requested GPU cannot be used, the model runs on the CPU in INT8.
         """
         require(self._path, ("model.bin", "tokenizer.json"), self._section, "Whisper")
         try:
@@ -169,35 +168,35 @@ class Whisper:
                 )
         self._model = model
         multilingual = model.model.is_multilingual
-        # One for each language, whose token stands in the prompt; all use the one model.
+        # One for each language, because the prompt holds its token. All use the same model.
         self._tokenizers = {
             lang: Tokenizer(model.hf_tokenizer, multilingual, "transcribe", lang)
             for lang in self._spoken
         }
-        # -1 stands for Whisper's own list: signs that nobody speaks.
+        # -1 means Whisper's own list: symbols that nobody speaks.
         self._suppressed = list(get_suppressed_tokens(self._tokenizer, [-1]))
         try:
-            # Weights may load and not compute: better known now than at the first sentence.
+            # Weights may load but fail to compute: find out now, not at the first sentence.
             self.recognize(np.zeros(SAMPLE_RATE, np.float32), final=True)
         except EngineError as error:
             raise ModelError("model-broken", f"{key}: {error.message}") from error
 
     @property
     def _tokenizer(self) -> Any:
-        """That of the language to be heard."""
+        """The tokenizer of the language to recognize."""
         return self._tokenizers[self.lang or self._spoken[0]]
 
     def recognize(self, pcm: Pcm, *, final: bool, prefix: Sequence[int] = ()) -> Recognition:
         """Return the text of `pcm`, shape (n,). Raises EngineError `stt-failed`, and
         EngineCancelledError between encoding, decoding and alignment.
 
-        Only finals tell of their words, and only finals are searched for a lost tail. Only partials
-        tell of their tokens, and begin with `prefix`: a final is free to hear it all anew.
+        Only finals hold words, and only finals are searched for a lost tail. Only partials hold
+        tokens and begin with `prefix`: a final decodes the whole utterance anew.
         """
         if not pcm.size:
             return Recognition("")
         try:
-            # A longer one is cut, and tells no tokens: the times of each cut begin anew.
+            # A longer partial is cut and holds no tokens: the times restart in each piece.
             if not final and pcm.size <= _MAX_SAMPLES:
                 return self._partial(pcm, prefix)
             whole, *others = (
@@ -218,19 +217,19 @@ class Whisper:
         return made
 
     def _in_english(self, pcm: Pcm, heard: _Heard) -> str:
-        """Return what the model itself makes of the sound in English; "" if that is not English.
+        """Return the model's own English translation of the audio; "" if it is not English.
 
-        It now and then goes over to the words that it hears.
+        The model sometimes switches to a transcript of the spoken words.
         """
         self._go_on()
         tokenizer = self._tokenizer
-        # The token of the language, of which a model for English alone has none.
+        # The language token, which an English-only model does not have.
         prompt = [tokenizer.sot, *tokenizer.sot_sequence[1:2], tokenizer.translate]
         (result,) = self._model.model.generate(
             heard.encoded,
             [[*prompt, tokenizer.no_timestamps]],
             beam_size=_TRANSLATION_BEAM,
-            # All of the beam: the best of them that does not repeat what was said is taken.
+            # The whole beam: the best hypothesis that does not copy the source is used.
             num_hypotheses=_TRANSLATION_BEAM,
             max_length=len(prompt) + 1 + _most_tokens(pcm),
             suppress_tokens=self._suppressed,
@@ -245,13 +244,13 @@ class Whisper:
 
     def _partial(self, pcm: Pcm, prefix: Sequence[int]) -> Recognition:
         heard = self._decode(pcm, self._window_s, telling=False, prefix=prefix)
-        # Those behind it in the vocabulary are signs, such as times, and no text.
+        # Tokens after `eot` in the vocabulary are special, such as timestamps, and not text.
         ids = [token for token in heard.tokens if token < self._tokenizer.eot]
         pieces = [self._tokenizer.decode([token]) for token in ids]
         length = len(heard.recognition.text)
-        # Whole beginnings, not the sum of pieces: a letter of several bytes may be cut in two.
+        # Decodes whole prefixes, not single tokens: two tokens may share one character.
         until = (
-            # The text has no space around it, its tokens may.
+            # The text is stripped, but its tokens may hold a leading space.
             min(length, len(self._tokenizer.decode(ids[: count + 1]).lstrip()))
             for count in range(len(ids))
         )
@@ -266,7 +265,7 @@ class Whisper:
     ) -> _Heard:
         """Return the text of at most 30 s, decoded greedily in one pass without timestamps.
 
-        It begins with the tokens `prefix`.
+        The text begins with the tokens `prefix`.
         """
         features = self._model.feature_extractor(pcm, padding=_HOP)
         content = min(features.shape[-1], _MAX_FRAMES)
@@ -282,24 +281,24 @@ class Whisper:
             encoded,
             [[*prompt, *prefix]],
             beam_size=1,
-            # Of a longer one there is too little left to hear anything with.
+            # A longer limit leaves too little of the context.
             max_length=len(prompt) + max(most, min(_MAX_TOKENS, len(prefix) + _MORE_TOKENS)),
             return_scores=True,
             return_no_speech_prob=True,
-            # A score for each of some 50,000 tokens at each step: only where words are told.
+            # A score for each of some 50,000 tokens at each step: only if words are wanted.
             return_logits_vocab=telling,
-            # It forbids to end at once, and nothing more need follow committed words.
+            # It forbids an immediate end, but nothing needs to follow committed words.
             suppress_blank=not prefix,
             suppress_tokens=self._suppressed,
         )
         made = result.sequences_ids[0]
-        # CTranslate2 repeats a forced beginning in its result, or does not: that is its affair.
+        # CTranslate2 may or may not repeat the forced prefix in its result.
         tokens = made if made[: len(prefix)] == prefix else [*prefix, *made]
         text = self._tokenizer.decode(tokens).strip()
-        # The score is the sum over what was not forced, over all tokens of the result; Whisper's
-        # own measure is the mean, and counts the end as one too.
+        # The score is the sum over tokens that were not forced, divided by all tokens of the
+        # result. Whisper's own measure is the mean, and it counts the end token too.
         avg_logprob = result.scores[0] * len(made) / (len(tokens) - len(prefix) + 1)
-        # Committed words were heard in this language already, where there is no other.
+        # With a single language, committed words were already recognized in it.
         asks = len(self._spoken) > 1 or not prefix
         lang_prob, langs = self._languages(encoded) if asks else (None, ())
         recognition = Recognition(
@@ -318,8 +317,8 @@ class Whisper:
             raise EngineCancelledError("engine-cancelled", "The text is not wanted any more.")
 
     def _languages(self, encoded: Any) -> tuple[float | None, tuple[tuple[str, float], ...]]:
-        """Return how likely the expected language is spoken, None if the model knows no other; and
-        of several the share of each.
+        """Return the probability of the expected language (None if the model knows no other) and,
+        if several are spoken, the share of each.
         """
         if not self._model.model.is_multilingual:
             return None, ()
@@ -329,12 +328,12 @@ class Whisper:
         if len(self._spoken) == 1:
             return expected, ()
         spoken = {lang: by_lang.get(lang, 0.0) for lang in self._spoken}
-        # Whatever else it might be: one of these is what is spoken here.
+        # Normalized: only these languages are spoken here.
         total = sum(spoken.values()) or 1.0
         return expected, tuple((lang, round(share / total, 4)) for lang, share in spoken.items())
 
     def _with_tail(self, pcm: Pcm, heard: _Heard) -> Recognition:
-        """Return what was heard and, decoded by itself, what was left out behind its last word."""
+        """Return the recognition with its lost tail, which is decoded separately, appended."""
         parts: list[Recognition] = []
         lost_s = 0.0
         for _ in range(_LOOKS):
@@ -342,7 +341,7 @@ class Whisper:
             left_s = pcm.size / SAMPLE_RATE - _TAIL_S - word.end_s if word is not None else 0.0
             if word is None or left_s <= LOST_S:
                 break
-            # What the first look has missed; the later ones look for a part of it.
+            # What the first decoding missed. Later ones look for a part of it.
             lost_s = lost_s or left_s
             pcm = pcm[round(word.rest_start_s * SAMPLE_RATE) :]
             rest = self._decode(pcm, _FULL_S, telling=True)
@@ -361,7 +360,7 @@ class Whisper:
         return aligned
 
     def _last_word(self, heard: _Heard) -> LastWord | None:
-        """Return the last word and when it was spoken, by forced alignment of the tokens."""
+        """Return the last word and its times, by forced alignment of the tokens."""
         if not heard.tokens:
             return None
         aligned = self._aligned(heard)
@@ -375,10 +374,10 @@ class Whisper:
         )
 
     def _try_alignment(self) -> bool:
-        """Return whether the model can align; its conversion may not name the heads that do."""
+        """Return whether the model can align: its conversion may not name the alignment heads."""
         heard = self._decode(np.zeros(SAMPLE_RATE, np.float32), self._window_s, telling=False)
         try:
-            # Any token will do: it shows whether the model can.
+            # Any token works for this test.
             self._last_word(replace(heard, tokens=[0]))
         except RuntimeError as error:
             log.info("no lost-tail guard", model=str(self._path), why=str(error))
@@ -391,11 +390,11 @@ def _most_tokens(pcm: Pcm) -> int:
 
 
 def padded(features: NDArray[np.float32], frames: int) -> NDArray[np.float32]:
-    """Return `features`, shape (mels, n), as (mels, frames), with silence behind what is there.
+    """Return `features`, shape (mels, n), as (mels, frames), padded with silence at the end.
 
-    Silence is what the features of digital silence in the same recording would be: as far below
-    the loudest as they reach. Zeros, with which faster-whisper pads, are a loud and steady hiss:
-    in a window of 30 s Whisper puts up with it, in a shorter one it loses full stops and ends.
+    Silence has the value of digital silence in the same recording: the loudest value minus the
+    features' range. faster-whisper pads with zeros, which are a loud and steady hiss. In a 30 s
+    window Whisper tolerates the hiss. In a shorter one it loses full stops and sentence ends.
     """
     out = np.full(
         (len(features), frames), max(float(features.max()) - _RANGE, _SILENCE), np.float32
@@ -406,10 +405,10 @@ def padded(features: NDArray[np.float32], frames: int) -> NDArray[np.float32]:
 
 
 def window_frames(content: int, floor: int, n_mels: int) -> int:
-    """Return how many frames to encode: at least `floor`, the content and 2 s, at most 30 s.
+    """Return how many frames to encode: at least `floor` and the content plus 2 s, at most 30 s.
 
-    Even, because the encoder halves it. Never twice the mel bands: CTranslate2 would take the
-    encoder's output, (n_mels, width), for unencoded features and encode it once more.
+    The number is even, because the encoder halves it. It is never twice the mel bands: CTranslate2
+    would mistake the encoder's output, (n_mels, width), for raw features and encode it again.
     """
     frames = max(floor, content + round(_MARGIN_S * _FRAMES_A_SECOND))
     frames += frames % 2
@@ -417,11 +416,11 @@ def window_frames(content: int, floor: int, n_mels: int) -> int:
 
 
 def choices(result: Any) -> list[Choice]:
-    """Return what a `WhisperGenerationResult` chose; it must hold the logits of each step.
+    """Return the tokens that a `WhisperGenerationResult` chose; it must hold each step's logits.
 
     faster-whisper's own word probabilities cost another pass of the decoder.
     """
-    # There is one step more than tokens: the end of the text.
+    # There is one more step than tokens: the end of the text.
     steps = zip(result.sequences_ids[0], result.logits[0], strict=False)
     return [(token, _logprob(step, token)) for token, step in steps]
 
@@ -429,8 +428,9 @@ def choices(result: Any) -> list[Choice]:
 def words(choices: Sequence[Choice], text: str, tokenizer: Any) -> tuple[Word, ...]:
     """Return the words of `text`, split at white space, with their probabilities.
 
-    `tokenizer` is a `tokenizers.Tokenizer`. A word's probability is the product of its tokens',
-    punctuation left out where there is anything else. Empty if the tokens do not make the text.
+    `tokenizer` is a `tokenizers.Tokenizer`. A word's probability is the product of its tokens'
+    probabilities, without punctuation unless it is all there is. Empty if the tokens do not match
+    the text.
     """
     groups: list[list[Choice]] = []
     for choice in choices:
@@ -459,8 +459,8 @@ def _logprob(step: Any, token: int) -> float:
 
     if step.device != "cpu":
         step = step.to_device(ctranslate2.Device.cpu)
-    # NumPy has no bfloat16, in which a GPU may compute.
+    # A GPU may compute in bfloat16, which NumPy does not have.
     scores = np.asarray(step.to(ctranslate2.DataType.float32)).ravel()
-    # Less the highest: exp of the others cannot overflow.
+    # Subtract the maximum, so that exp cannot overflow.
     scores = scores - scores.max()
     return float(scores[token] - np.log(np.exp(scores).sum()))

@@ -1,14 +1,14 @@
-"""Write the answer to a prompt, the likeliest token each time, and look at others beside it.
+"""Decode the answer to a prompt greedily, and find alternative answers.
 
-The likeliest answer is not made of the likeliest tokens. Where two tokens were nearly equal the
-other one is tried too, and the answer written to its end from there; much of it is known from the
-first one, so that it is checked instead of written. This is a
-beam search that looks only at the places of doubt.
+The likeliest answer need not consist of the likeliest tokens. Where two tokens were nearly equal,
+the second one is tried too, and the answer is decoded to its end from there. The first answer
+serves as its draft, so most tokens are only checked. This is a beam search that branches only at
+places of doubt.
 
 The next tokens are guessed from a draft in the target language: speculative decoding (Leviathan et
 al. 2023, "Fast Inference from Transformers via Speculative Decoding") with another translator's
-text in place of a small model's guesses. The two part ways and meet again; where they meet is found
-as prompt lookup decoding does it (Saxena 2023): by the tokens made last.
+text in place of a small model's guesses. Draft and answer diverge and converge; the place where
+they converge is found as in prompt lookup decoding (Saxena 2023): by the last generated tokens.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ class Written:
 
     tokens: list[int] = field(default_factory=list)
     logprobs: list[float] = field(default_factory=list)
-    """Of each token; of the end behind them as well, if there is one."""
+    """One for each token, and one for the end token if there is one."""
     rivals: list[tuple[int, float]] = field(default_factory=list)
-    """For each of these another likely token, and how much likelier it was (mostly below 0)."""
+    """For each log-probability a rival token, and how much likelier it was (mostly below 0)."""
     drafted: int = 0
-    """Tokens that the draft foretold."""
+    """Number of tokens that the draft predicted."""
     stopped: Literal["end", "length", "loop"] = "length"
     loop: repetition.Loop | None = None
 
@@ -44,16 +44,16 @@ class Written:
 
     @property
     def whole_mean(self) -> float:
-        """The mean with the end."""
+        """The mean including the end token."""
         return sum(self.logprobs) / max(1, len(self.logprobs))
 
 
 class Decoding:
-    """The answers of a model to one prompt, which has been read.
+    """The answers of a model to one prompt, which is already evaluated.
 
-    `cap`: tokens at most; `repeats`: how often something may be said in a row; `guesses`: tokens of
-    a draft that are checked at once; `ends` tells the end; `check` is called for each token and may
-    raise. Methods raise LlamaError.
+    `cap` is the most tokens. `repeats` is how often something may occur in a row. `guesses` is how
+    many draft tokens are checked at once. `ends` detects the end token. `check` is called for each
+    token and may raise. Methods raise LlamaError.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class Decoding:
         self._ends, self.check = ends, check
 
     def write(self, draft: Draft, grow: Callable[[bytes], None], *, rivals: bool) -> Written:
-        """Write the answer; `grow` gets the bytes of each token. With `rivals` they are noted."""
+        """Decode the answer; `grow` gets the bytes of each token. `rivals`: record rivals too."""
         written = Written()
         self._write(written, draft, grow, rivals=rivals)
         return written
@@ -80,24 +80,24 @@ class Decoding:
     def branches(self, first: Written, end: Sequence[int], most: int) -> Iterator[Written]:
         """Yield at most `most` other answers.
 
-        Each parts from `first` where that was least sure of its token. `end` are the tokens behind
-        an answer. What goes round in a loop or has no end is left out.
+        Each one diverges from `first` where `first` was least sure of its token. `end` are the
+        tokens after an answer. Answers that loop or have no end are left out.
         """
         places = sorted(range(len(first.rivals)), key=lambda place: -first.rivals[place][1])
         for place in places[:most]:
             token, gap = first.rivals[place]
             branch = Written(
                 tokens=list(first.tokens[:place]),
-                # The other token's: that of the chosen one, and how much likelier it is.
+                # The rival's log-probability: the chosen token's plus the gap.
                 logprobs=[*first.logprobs[:place], first.logprobs[place] + gap],
             )
             if self._ends(token):
                 branch.stopped = "end"
             else:
                 branch.tokens.append(token)
-                # What they have in common is in the cache: only the rest is evaluated.
+                # The common prefix is in the cache: only the rest is evaluated.
                 self._model.prompt([*self._prompt, *branch.tokens], self.check)
-                # The first answer is the draft: behind the other token much of it comes back.
+                # The first answer is the draft: after the rival, much of it comes again.
                 self._write(branch, Draft([*first.tokens, *end]), lambda _: None, rivals=False)
             if branch.stopped == "end":
                 yield branch
@@ -105,7 +105,7 @@ class Decoding:
     def _write(
         self, written: Written, draft: Draft, grow: Callable[[bytes], None], *, rivals: bool
     ) -> None:
-        """Go on with `written`, whose tokens have been read."""
+        """Continue `written`, whose tokens are already evaluated."""
         made = written.tokens
         for token, logprob, foretold in self._greedy(draft, written, rivals=rivals):
             written.logprobs.append(logprob)
@@ -114,12 +114,12 @@ class Decoding:
                 return
             made.append(token)
             written.drafted += foretold
-            # Before the text is shown: the token that closes a loop is cut off again.
+            # Before the text is shown: the token that completes a loop is cut off.
             if loop := repetition.at_end(made, self._repeats):
                 written.stopped, written.loop = "loop", loop
                 return
             grow(self._model.piece(token))
-            # Once a token: a deadline is kept to within the time that one token takes.
+            # Once per token: a deadline is exceeded by at most the time of one token.
             self.check()
             if len(made) >= self._cap:
                 return
@@ -127,10 +127,10 @@ class Decoding:
     def _greedy(
         self, draft: Draft, written: Written, *, rivals: bool
     ) -> Iterator[tuple[int, float, bool]]:
-        """Yield each token, its log-probability, and whether a guess was right.
+        """Yield each token, its log-probability, and whether it was guessed correctly.
 
-        It is the most likely one, or the draft's where that is to be kept. The caller adds it to
-        `written`.
+        It is the most likely token, or the draft's token if the bias keeps it. The caller adds it
+        to `written`.
         """
         made = written.tokens
 
@@ -152,7 +152,7 @@ class Decoding:
             for count, guessed in enumerate(guesses):
                 token, logprob = choose((place or 0) + count, count)
                 if token != guessed:
-                    # What stands behind a wrong guess is in the cache, and must not be looked at.
+                    # Tokens after a wrong guess are in the cache and must be removed.
                     self._model.forget(len(guesses) - count)
                     break
                 yield token, logprob, True
@@ -162,9 +162,9 @@ class Decoding:
                 token, logprob = choose(place, len(guesses))
 
     def _choose(self, draft: Draft, place: int | None, fed: int = -1) -> tuple[int, float]:
-        """Return the next token and its log-probability; `place` is that of the draft's.
+        """Return the next token and its log-probability; `place` is the index of the draft's.
 
-        `fed` is the place of the token before it among those fed at last.
+        `fed` is the place of the token before it among the tokens fed last.
         """
         guess = None
         # Without a bias a guess only saves time: the most likely token is taken.
@@ -179,14 +179,14 @@ class Decoding:
 
 
 _LONGEST = 4
-"""So many tokens in common are enough to be sure of the place."""
+"""This many common tokens are enough to be sure of the place."""
 
 
 def place_in(draft: Sequence[int], made: Sequence[int]) -> int | None:
-    """Return the index in `draft` of what follows the tokens `made` last; None if it has nothing.
+    """Return the index in `draft` of the token that follows the last of `made`; None if none does.
 
-    Of several places the one counts that has the most tokens before it in common with `made`, and
-    among equals the one nearest to the length of `made`.
+    Of several places, the one with the most preceding tokens in common with `made` counts. Among
+    equals it is the one nearest to the length of `made`.
     """
     if not made:
         return 0 if draft else None
@@ -195,25 +195,25 @@ def place_in(draft: Sequence[int], made: Sequence[int]) -> int | None:
         key=lambda place: (_common(draft, place, made), -abs(place - len(made))),
         default=0,
     )
-    # The best place of all may have no token in common; then there is nothing to guess.
+    # The best place may have no token in common; then there is no guess.
     return best if best and best < len(draft) and draft[best - 1] == made[-1] else None
 
 
 def count_within(pieces: Sequence[bytes], beginning: str) -> int:
-    """Return how many of a text's pieces lie within its beginning."""
-    # In bytes, as the pieces are: a letter may be spread over two of them.
+    """Return how many of a text's pieces lie within its prefix `beginning`."""
+    # In bytes, because two pieces may share one character.
     end = len(beginning.encode(errors="replace"))
     return sum(size <= end for size in accumulate(map(len, pieces))) if end else 0
 
 
 @dataclass(frozen=True, slots=True)
 class Bias:
-    """How far a draft is preferred to what the translator would say (0..1; 0 is not at all).
+    """How far a draft is preferred to the translator's own choice (0..1; 0 is not at all).
 
-    A draft's token is kept where (1 - bias) p(draft) + bias >= (1 - bias) p(best): speculative
-    decoding with bias (arXiv 2509.21740), where the draft is what has been on screen. `standing` is
-    the bias for tokens that are committed there, `tail` for those behind them, `final` for those
-    that were part of a final (from .5 on they always stay).
+    A draft token is kept if (1 - bias) p(draft) + bias >= (1 - bias) p(best). This is speculative
+    decoding with bias (arXiv 2509.21740), where the draft is the text on screen. `standing` is the
+    bias for tokens that are committed on screen, `tail` for the tokens after them, `final` for
+    tokens that were part of a final (from .5 on they always stay).
     """
 
     standing: float = 0.0
@@ -227,25 +227,25 @@ class Bias:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A draft's tokens, how many leading ones are committed on screen, what they are worth."""
+    """A draft's tokens, how many leading ones are committed on screen, and their bias."""
 
     tokens: Sequence[int] = ()
     standing: int = 0
     was_final: int = 0
-    """Of those that are committed, the ones that a final had."""
+    """How many of the committed tokens were in a final."""
     bias: Bias = Bias()
 
     def keeps(self, place: int, drafted: float, best: float) -> bool:
-        """Whether the token at a place stays, by its log-probability and that of the best one."""
+        """Whether the token at a place stays, given its log-probability and the best one's."""
         bias = self.bias.tail
         if place < self.standing:
             bias = self.bias.final if place < self.was_final else self.bias.standing
-        # The condition that `Bias` names, with its terms in another order.
+        # The condition of `Bias`, rearranged.
         return (1 - bias) * (math.exp(best) - math.exp(drafted)) <= bias
 
 
 def _common(draft: Sequence[int], place: int, made: Sequence[int]) -> int:
-    """Return how many tokens before `place` are those at the end of `made`."""
+    """Return how many tokens before `place` equal those at the end of `made`."""
     count = 0
     while count < min(_LONGEST, place, len(made)) and draft[place - 1 - count] == made[-1 - count]:
         count += 1

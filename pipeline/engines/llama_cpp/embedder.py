@@ -1,6 +1,6 @@
-"""What a sentence means, as a vector: a GGUF embedding model in llama.cpp.
+"""Sentence embeddings: a GGUF embedding model in llama.cpp.
 
-It is asked after a service only, never while one runs.
+It is used only after a service, never during one.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from pipeline.core.errors import EngineError, ModelError
 from pipeline.engines.llama_cpp import llama
 
 _CONTEXT = 512
-"""Tokens of a sentence; what is longer is cut."""
+"""Most tokens of a sentence; a longer one is cut."""
 _PREFIXES = {"gemma-embedding": "task: sentence similarity | query: "}
-"""What a model was trained to see before a sentence that is compared, by its architecture."""
+"""The prefix that a model expects before a sentence to compare, by its architecture."""
 
 
 class Embedder:
@@ -42,17 +42,17 @@ class Embedder:
         if not self._context:
             c.llama_model_free(model)
             raise self._broken(llama.error_lines())
-        # Not at exit, for the reason that `llama.Llama` gives.
+        # Not at exit, as in `llama.Llama`.
         weakref.finalize(self, llama.free, self._context, model).atexit = False
         self._vocab = c.llama_model_get_vocab(model)
-        # Some models end in layers of their own, after which a vector has another length.
+        # Some models have extra last layers that change the length of the vector.
         self._width = c.llama_model_n_embd_out(model)
         self._prefix = _PREFIXES.get(llama.metadata(model, "general.architecture"), "")
 
     def embed(self, text: str) -> npt.NDArray[np.float32]:
         """Return a vector of length 1. Raises EngineError (embedding-failed)."""
         tokens = self._tokens(self._prefix + text)
-        # A model that reads a text all at once has none, and nothing to forget.
+        # A model that reads a text all at once has no memory to clear.
         if memory := self._c.llama_get_memory(self._context):
             self._c.llama_memory_clear(memory, True)
         array = (ctypes.c_int32 * len(tokens))(*tokens)
@@ -61,7 +61,7 @@ class Embedder:
         if not pointer:
             message = f"{self._path.name} makes no vector of a sentence."
             raise EngineError("embedding-failed", message)
-        # A copy: the next sentence writes over the memory of llama.cpp.
+        # A copy, because the next sentence overwrites llama.cpp's memory.
         vector = np.ctypeslib.as_array(pointer, shape=(self._width,)).astype(np.float32)
         length = float(np.linalg.norm(vector))
         if not (np.isfinite(length) and length > 0):
@@ -69,24 +69,24 @@ class Embedder:
         return vector / length
 
     def _settings(self, model: Any) -> Any:
-        """Return how sentences are evaluated: whole, and pooled as the file says."""
+        """Return the context settings: whole sentences, and pooling as in the file."""
         settings = self._c.llama_context_default_params()
-        # A whole sentence in one batch: some models look at what comes behind a word as well.
+        # A whole sentence in one batch: in some models a word also depends on later words.
         settings.n_ctx = settings.n_batch = settings.n_ubatch = _CONTEXT
         settings.n_threads = settings.n_threads_batch = 1
         settings.embeddings = True
         architecture = llama.metadata(model, "general.architecture")
-        # A file that does not say how has the mean of its tokens' vectors taken.
+        # Without a pooling type in the file, use the mean of the tokens' vectors.
         if not llama.metadata(model, f"{architecture}.pooling_type"):
             settings.pooling_type = self._c.LLAMA_POOLING_TYPE_MEAN
         return settings
 
     def _tokens(self, text: str) -> list[int]:
         data = text.encode(errors="replace")
-        # As in `llama.Llama.tokenize`: a token has a byte at least.
+        # As in `llama.Llama.tokenize`: a token has at least one byte.
         size = len(data) + 8
         tokens = (ctypes.c_int32 * size)()
-        # With the tokens that the model wants around a text, and none that a text could spell.
+        # With the model's own tokens around the text, but without control tokens from the text.
         count = self._c.llama_tokenize(self._vocab, data, len(data), tokens, size, True, False)
         if count <= 0:
             raise EngineError("embedding-failed", f"{self._path.name} knows no token of {text!r}.")

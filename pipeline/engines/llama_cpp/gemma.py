@@ -1,4 +1,4 @@
-"""Text to text at its best: an instruct model such as TranslateGemma, in llama.cpp."""
+"""Text to text at the best quality: an instruct model such as TranslateGemma, in llama.cpp."""
 
 from __future__ import annotations
 
@@ -35,18 +35,18 @@ log = structlog.get_logger()
 
 
 def gpu_steps(path: Path, asked: int, share: float) -> list[int]:
-    """Return the numbers of layers on the GPU to be tried in turn; `asked` is -1 for all.
+    """Return the numbers of GPU layers to try in turn; `asked` is -1 for all.
 
-    `share` of them comes first (0..1).
+    The first number is `share` (0..1) of the layers.
     """
     total = llama.layers(path)
     most = total if asked < 0 else min(total, asked)
-    # Each number once: with one layer the half of it is none already.
+    # Each number once: half of one layer is already none.
     return list(dict.fromkeys([asked if share == 1 else int(most * share), most // 2, 0]))
 
 
 def in_words(gpu_layers: int) -> str:
-    """Return where the layers are, as people say it."""
+    """Return in words where the layers are."""
     if gpu_layers == 0:
         return "the CPU alone"
     return f"{'all' if gpu_layers < 0 else gpu_layers} layers on the GPU"
@@ -55,9 +55,9 @@ def in_words(gpu_layers: int) -> str:
 _WARM_UP = "Grace to you and peace."
 _NOTHING = Draft()
 _SURE = -0.3
-"""From this mean log-probability on an answer is taken as it is: docs/decisions/074."""
+"""Above this mean log-probability an answer is used as it is: docs/decisions/074."""
 _QUICK_S = 1.0
-"""A longer first answer is the only one: the delay of a caption doubles at most."""
+"""If the first answer takes longer, it is the only one: a caption's delay at most doubles."""
 # Measured: docs/decisions/017-calm-finals.md.
 _STANDS = Bias(standing=0.45, tail=0.3, final=0.5)
 
@@ -65,30 +65,30 @@ _STANDS = Bias(standing=0.45, tail=0.3, final=0.5)
 def _by_sentence(
     draft: str, standing: Standing | None, count: int
 ) -> list[tuple[str, Standing | None]]:
-    """Return `count` sentences of a draft, each with what of it stands on screen.
+    """Return `count` sentences of a draft, each with its part that is shown on screen.
 
-    All are empty where it has another number of them: then nobody knows what belongs together.
+    All are empty if the draft has another number of sentences: then they cannot be matched.
     """
-    told = sentences.split(draft) if count > 1 else [draft]
+    drafted = sentences.split(draft) if count > 1 else [draft]
     found: list[tuple[str, Standing | None]] = []
     end = 0
-    for sentence in told if len(told) == count else [""] * count:
-        # Behind the one before: the same sentence may come twice.
+    for sentence in drafted if len(drafted) == count else [""] * count:
+        # After the one before: the same sentence may come twice.
         start = draft.find(sentence, end)
         end = start + len(sentence)
         if standing is None:
             found.append((sentence, None))
             continue
         target, was_final = (
-            min(max(0, stands - start), len(sentence))
-            for stands in (standing.target, standing.was_final)
+            min(max(0, shown_length - start), len(sentence))
+            for shown_length in (standing.target, standing.was_final)
         )
         found.append((sentence, Standing(target=target, was_final=was_final)))
     return found
 
 
 def _alternatives(parts: Sequence[Translation]) -> tuple[Alternative, ...]:
-    """Return those of all sentences; one that was not searched for has its only answer."""
+    """Return the alternatives of all sentences; a sentence without any gives its only answer."""
     if not any(part.alternatives for part in parts):
         return ()
     found: list[Alternative] = []
@@ -107,11 +107,11 @@ class _Settings(TypedDict):
 class Gemma:
     """A Translator on a GGUF file.
 
-    `prompt` is a style or "auto", `gpu_layers` 0 for none and -1 for all, `gpu_share` what of them
-    is tried first (0..1), `context` in tokens,
-    `batch` how many are evaluated at once, `draft` how many tokens of a draft are checked at once
-    (0: none), `branches` how many answers of its own it looks at beside the first. A translation
-    that takes longer than `deadline_s` is given up. `section`: see `EngineSpec`.
+    `prompt` is a style or "auto". `gpu_layers` is 0 for none and -1 for all; `gpu_share` (0..1) of
+    them is tried first. `context` is in tokens, `batch` is how many of them are evaluated at once.
+    `draft` is how many draft tokens are checked at once (0: none). `branches` is how many further
+    answers of its own it considers. A translation that takes longer than `deadline_s` is given up.
+    `section`: see `EngineSpec`.
     """
 
     name = "gemma"
@@ -140,7 +140,7 @@ class Gemma:
         self._borrows = prompts.copies(path)
         self._source = source
         self.target = target  # may change between calls
-        # Share 0: processes before this one have died on the GPU, with less and less of it.
+        # Share 0: earlier processes died on the GPU, each with fewer layers on it.
         self._gpu_layers = gpu_layers if gpu_share else 0
         self._gpu_share = gpu_share
         self._settings = _Settings(threads=threads, context=context, batch=batch)
@@ -151,18 +151,18 @@ class Gemma:
         self.deadline_s = deadline_s
         self.is_cancelled = never
         self.bias = _STANDS
-        """What the words of a draft are worth that are on screen already."""
+        """How strongly draft words that are already on screen are preferred."""
         self.degraded_reason = ""
         self.gpu_layers = 0
-        """Layers that are on the GPU, once it has loaded."""
+        """Layers on the GPU, once the model is loaded."""
 
     def load(self) -> None:
-        """Load the model, on fewer layers or the CPU where the GPU refuses, and warm it up.
+        """Load and warm up the model. If the GPU fails, use fewer GPU layers or the CPU.
 
         Raises ModelError, ConfigError for a language that the prompt cannot name, or EngineError
-        where llama.cpp has no kernels for this CPU.
+        if llama.cpp has no kernels for this CPU.
         """
-        # First: a language that no prompt can name is found without the weights.
+        # First: a language that no prompt can name is detected without the weights.
         prompt = prompts.render(self._style, "", self._source, self.target, self._section)
         key = setting(self._section, "model")
         self._ends_at_line = prompt.end == "\n"
@@ -190,7 +190,7 @@ class Gemma:
                 else:
                     self.gpu_layers = step
                     return
-        # Of the first translation too: a context that is too small for it holds no sentence.
+        # EngineError comes from the warm-up translation, e.g. if the context is too small for it.
         except (llama.LlamaError, EngineError) as error:
             context = setting(self._section, "context")
             raise ModelError(
@@ -207,21 +207,21 @@ class Gemma:
     def translate(self, text: str, request: TranslationRequest = PLAIN) -> Translation:
         """Translate `text`; `on_text` gets the text so far, whole words only, as it grows.
 
-        The draft decides how quickly it is made: tokens in which the two agree are evaluated
-        several at once, which is quicker where reading the weights is what takes the time. It does
-        not decide what is made. (Sums of another order may tip the scales between two equally
-        likely tokens, on a GPU above all.) With `standing` it does: its tokens stay where the model
-        is hardly surer of others, those above all that are committed on screen.
-        Missing terms of `wanted` are put in. The alternatives are `rivals` and answers that part
-        from the first one where it was least sure. A starter translates sentence by sentence, which
-        is what it has learnt: its rivals of each of several are the draft's. Each is translated
-        behind the one before it, the first behind `previous` (docs/decisions/081).
+        A draft only makes decoding faster: tokens in which draft and answer agree are evaluated
+        several at once, which saves time if reading the weights is the bottleneck. It does not
+        change the answer. (Another order of summation may decide between two equally likely tokens,
+        mostly on a GPU.) With `standing` the draft changes the answer: a draft token stays unless
+        the model clearly prefers another one, above all a token that is committed on screen.
+        Missing terms of `wanted` are inserted. The alternatives are `rivals` and answers that
+        diverge from the first one where it was least sure. A starter translates sentence by
+        sentence, as it was trained; with several sentences, each one's rival is its draft. Each
+        sentence gets the one before it as context, the first one `previous` (docs/decisions/081).
         Raises EngineError: `final-late` after `deadline_s`, `text-too-long` for a word that does
-        not fit into the context, `gemma-failed` for what llama.cpp refuses; EngineCancelledError.
+        not fit the context, `gemma-failed` if llama.cpp reports an error; EngineCancelledError.
         """
         parts: list[Translation] = []
         check, grow = until_deadline(self), growing(request.on_text, parts)
-        # Asked for nothing, a model would make something up.
+        # For an empty text the model would invent something.
         if not text.strip():
             return Translation("", self.name)
         try:
@@ -229,15 +229,15 @@ class Gemma:
             cut = [piece for each in whole for piece in sentences.pack(each, self._fits)]
             begun = _by_sentence(request.draft, request.standing, len(cut))
             previous = request.previous if self._has_time else None
-            for (part, _, terms), (own, stands) in zip(
+            for (part, _, terms), (own, shown) in zip(
                 by_part(text, cut, request.wanted), begun, strict=True
             ):
                 others = request.rivals
                 if others is not None and len(cut) > 1:
                     others = (own,) * bool(own)
                 done = self._part(
-                    part, check, grow, own, stands, wanted=terms,
-                    # What all sentences together may add to a caption's delay.
+                    part, check, grow, own, shown, wanted=terms,
+                    # The limit is for all sentences together.
                     quick_s=_QUICK_S / len(cut), rivals=others, previous=previous,
                 )  # fmt: skip
                 parts.append(done)
@@ -249,7 +249,7 @@ class Gemma:
 
     @property
     def _has_time(self) -> bool:
-        """Whether it reads a sentence more in some 50 ms; a large model on a CPU does not."""
+        """Whether it reads one more sentence in some 50 ms; a large model on a CPU cannot."""
         return self._borrows if self._style == "starter" else self.gpu_layers != 0
 
     def _part(
@@ -268,12 +268,12 @@ class Gemma:
         prompt, head, cap = self._prompt(source, previous)
         if previous is not None and len(prompt) + cap > self._llama.context:
             prompt, head, cap = self._prompt(source)
-        # The text was cut to fit: only a single word can still be too long.
+        # The text has been cut to fit: only a single word can still be too long.
         if len(prompt) + cap > self._llama.context:
             sizes = f"{len(prompt)} tokens of prompt and {cap} of answer"
             raise EngineError("text-too-long", f"{sizes} do not fit the context.")
         reused = self._llama.prompt(prompt, check, head)
-        # "Holy, holy, holy" is no loop: what was said so often may be said so often again.
+        # "Holy, holy, holy" is no loop: the translation may repeat as often as the source.
         repeats = repetition.longest(repetition.words(source)).count
         decoding = Decoding(
             self._llama,
@@ -287,7 +287,7 @@ class Gemma:
         words, began_s = WholeWords(self.target, grow), time.monotonic()
         guesses = self._draft(draft, standing)
         written = decoding.write(guesses, words.add, rivals=rivals is not None)
-        # Whoever needed long for one answer would be late with several.
+        # After a slow first answer, several more would be late.
         is_quick = time.monotonic() - began_s < quick_s
         made = written.tokens
         kept = repetition.cut(made, written.loop, repeats) if written.loop else made
@@ -296,7 +296,7 @@ class Gemma:
             done = repair_answer(self._llama, answer, wanted, encode=self._as_answer, check=check)
         except EngineCancelledError:
             raise
-        # The deadline came while a term was put in: the answer that is written must not be lost.
+        # The deadline passed while a term was inserted: keep the finished answer.
         except EngineError:
             done = Repaired(answer.text)
         found: tuple[Alternative, ...] = ()
@@ -329,7 +329,7 @@ class Gemma:
     def _others(
         self, decoding: Decoding, first: Written, answer: Answer, rivals: Sequence[str]
     ) -> list[Alternative]:
-        """Return branches of an answer and the `rivals`, as many as there is time for."""
+        """Return branches of an answer and the `rivals`, as many as the deadline allows."""
         prompt = prompts.render(self._style, "", self._source, self.target)
         end = self._llama.tokenize(prompt.end, special=True)
         found: dict[str, Alternative] = {}
@@ -352,7 +352,7 @@ class Gemma:
                 found.setdefault(text, Alternative(text, sum(own) / max(1, len(own)), whole))
         except EngineCancelledError:
             raise
-        except EngineError:  # its time is over: what there is by now is enough
+        except EngineError:  # the deadline has passed: return what is ready
             pass
         found.pop(answer.text, None)
         return list(found.values())
@@ -363,32 +363,32 @@ class Gemma:
         return not borrows or keeps_borrowed(source, first, other, langs)
 
     def _text(self, tokens: Sequence[int]) -> str:
-        # Joined before decoding: a letter may be spread over two tokens.
+        # Joined before decoding: two tokens may share one character.
         return one_line(b"".join(map(self._llama.piece, tokens)).decode(errors="replace"))
 
     def _draft(self, draft: str, standing: Standing | None) -> Draft:
-        """Return the tokens that the answer would have if it were `draft`."""
+        """Return `draft` as answer tokens."""
         if not draft or (standing is None and not self._most_guesses):
             return _NOTHING
         prompt = prompts.render(self._style, "", self._source, self.target)
         tokens = self._as_answer(draft)
-        # With its end, so that a draft that is right saves that step, too.
+        # With its end, so that a correct draft saves that step too.
         end = self._llama.tokenize(prompt.end, special=True)
         if standing is None:
             return Draft([*tokens, *end])
         pieces = [self._llama.piece(token) for token in tokens]
-        stands, was_final = (
-            # The lead is in front of the tokens as well.
+        shown_count, was_final = (
+            # The tokens begin with the lead as well.
             count_within(pieces, (self._lead + draft[:characters]) if characters else "")
             for characters in (standing.target, standing.was_final)
         )
-        return Draft([*tokens, *end], stands, was_final, self.bias)
+        return Draft([*tokens, *end], shown_count, was_final, self.bias)
 
     def _as_answer(self, text: str) -> list[int]:
         return self._llama.tokenize(self._lead + text, special=False)
 
     def _ends(self, token: int) -> bool:
-        # A token may hold the line break and more: what is behind it is no answer.
+        # A token may hold a line break and more. Text after the line break is not the answer.
         if self._ends_at_line and b"\n" in self._llama.piece(token):
             return True
         return self._llama.ends(token)
@@ -400,16 +400,16 @@ class Gemma:
     def _prompt(
         self, text: str, previous: SentencePair | None = None
     ) -> tuple[list[int], int, int]:
-        """Return the prompt's tokens, how many are its head, and how many its answer may have.
+        """Return the prompt's tokens, the length of its head, and the most tokens of its answer.
 
-        With `previous` it asks for both sentences, and the answer to the first has been given.
+        With `previous`, the prompt holds both sentences and already the answer to the first one.
         """
         whole = f"{previous.source} {text}" if previous else text
         prompt = prompts.render(
             self._style, whole, self._source, self.target, borrows=self._borrows
         )
         self._lead = prompt.lead
-        # As letters: nobody can speak a control token.
+        # As plain text: nobody can speak a control token.
         spoken = self._llama.tokenize(prompt.text, special=False)
         head = [*self._llama.begin, *self._llama.tokenize(prompt.head, special=True)]
         tokens = [*head, *spoken, *self._llama.tokenize(prompt.tail, special=True)]
@@ -422,8 +422,8 @@ class Gemma:
 
     def _start(self, gpu_layers: int) -> None:
         self._llama = llama.Llama(self._path, gpu_layers=gpu_layers, **self._settings)
-        # Reads the weights into memory, and leaves the prompt's head in the cache.
-        # Without a deadline: reading the weights from a disk takes as long as it takes.
+        # This reads the weights into memory and leaves the prompt's head in the cache.
+        # It has no deadline, because reading weights from a disk may take long.
         self._part(_WARM_UP, lambda: None, lambda _: None)
 
     def _retreat(self, step: str) -> None:

@@ -1,6 +1,6 @@
-"""How likely a translation would be with other words in it, asked of a model in llama.cpp.
+"""Score a translation with other words in it, with a model in llama.cpp.
 
-What was evaluated up to the first other token is kept: only what comes behind it is read again,
+The cache up to the first different token is kept: only the tokens after it are evaluated again,
 all at once.
 """
 
@@ -19,7 +19,7 @@ from pipeline.engines.term_repair import Repaired, repair
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a model has answered to a prompt, in tokens, and the mean of their log-probability."""
+    """A model's answer to a prompt, in tokens, and their mean log-probability."""
 
     said: str
     prompt: Sequence[int]
@@ -36,9 +36,9 @@ def repair_answer(
     encode: Callable[[str], list[int]],
     check: Callable[[], None],
 ) -> Repaired:
-    """Put into an answer the terms that it lacks. Raises LlamaError, or as `check` does.
+    """Insert missing terms into an answer. Raises LlamaError, or what `check` raises.
 
-    The rest is never decoded anew: it takes a large model too long.
+    The rest is never decoded again: a large model would take too long.
     """
     scorer = AnswerScorer(model, answer.prompt, answer.tokens, encode=encode, check=check)
     return repair(
@@ -54,8 +54,8 @@ def repair_answer(
 class AnswerScorer:
     """Compares texts with an answer that the model has just given to a prompt.
 
-    `encode` returns the tokens of a text as an answer, `check` is called between evaluations and
-    may raise, `known` are the log-probabilities of the answer's tokens. Methods raise LlamaError.
+    `encode` returns the tokens of a text as an answer. `check` is called between evaluations and
+    may raise. `known` are the log-probabilities of the answer's tokens. Methods raise LlamaError.
     """
 
     def __init__(
@@ -76,14 +76,14 @@ class AnswerScorer:
         self._known = list(known)
 
     def weights(self, text: str, term: WantedTerm) -> list[float]:
-        """Return 1 for the word of the answer in whose place the term would have been likeliest.
+        """Return 1 for the word of the answer whose place suits the term best, and 0 for others.
 
-        All others get 0. `text` is the answer.
+        The best place is where the term's first token is likeliest. `text` is the answer.
         """
         words = words_in(text)
         begins = self._word_of_token(words)
         firsts = sorted(
-            # With a space and without: where a word begins decides which of its tokens it has.
+            # With and without a space: a word's first token depends on it.
             {self._encode(said)[0] for form in term.forms for said in (form, f" {form}")}
         )
         best, chosen = -math.inf, -1
@@ -103,7 +103,7 @@ class AnswerScorer:
 
     def logprobs(self, tokens: list[int]) -> list[float]:
         """Return the log-probability of each token of another answer."""
-        # The common beginning is in the model's cache: only what differs costs an evaluation.
+        # The common prefix is in the model's cache: only the rest is evaluated.
         kept = 0
         while kept < min(len(tokens), len(self._answer), len(self._known)):
             if tokens[kept] != self._answer[kept]:
@@ -118,9 +118,9 @@ class AnswerScorer:
         others: Sequence[int],
         look: Callable[[int, Sequence[float]], None],
     ) -> list[float]:
-        """Evaluate an answer whose first `kept` tokens are known; return those of the others.
+        """Evaluate an answer after its first `kept` tokens; return the log-probabilities.
 
-        `look` gets the place of each of them and how likely each of `others` was there.
+        `look` gets the index of each token and the log-probability of each of `others` there.
         """
         self._model.prompt([*self._prompt, *tokens[:kept]], self._check)
         found: list[float] = []
@@ -132,7 +132,7 @@ class AnswerScorer:
             look(place, likely)
 
         if kept < len(tokens):
-            # What comes first is foretold by the token before it, which was fed last.
+            # The first token is predicted by the token before it, which was fed last.
             note(kept, -1)
         start = kept
         while start < len(tokens) - 1:
@@ -147,9 +147,9 @@ class AnswerScorer:
         return found
 
     def _word_of_token(self, words: Sequence[tuple[int, int]]) -> dict[int, int]:
-        """Return the places of tokens with which a word begins, and which word."""
+        """Return the indexes of tokens that begin a word, each with the word's index."""
         found: dict[int, int] = {}
-        # Bytes are joined before they are decoded: one letter may lie in two tokens.
+        # Bytes are joined before decoding: two tokens may share one character.
         made, length = b"", 0
         for place, token in enumerate(self._answer):
             made += self._model.piece(token)

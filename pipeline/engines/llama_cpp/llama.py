@@ -1,7 +1,7 @@
-"""A GGUF model in llama.cpp, greedy, one context: the plain C interface, with nothing around it.
+"""A GGUF model in llama.cpp, greedy, one context, on the plain C interface.
 
-`llama_cpp.Llama` is not used: while it loads it points the whole process's stdout and stderr at
-/dev/null, it compiles the chat template of the file, and it keeps no logits.
+`llama_cpp.Llama` is not used: while it loads, it redirects the process's stdout and stderr to
+/dev/null, it compiles the file's chat template, and it keeps no logits.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ import structlog
 from pipeline.core.errors import EngineError
 
 _MOST = 8
-"""Heads kept, those asked for last. One takes about 10 MB of a model with 4 billion weights."""
+"""Most heads kept. For a model with 4 billion weights each one takes about 10 MB."""
 
 
 class PromptHeads:
-    """Keeps states of a model by the tokens that led to them."""
+    """A cache of model states, keyed by the prompt tokens that they hold."""
 
     def __init__(self) -> None:
         self._states: dict[tuple[int, ...], bytes] = {}
@@ -34,8 +34,8 @@ class PromptHeads:
         return tuple(head) in self._states
 
     def put(self, head: Sequence[int], state: bytes) -> None:
-        """Keep the state behind a head; of too many the one asked for longest ago goes."""
-        # A dict keeps the order in which its keys came: the first is the oldest.
+        """Keep the state after a head; if there are too many, drop the least recently used."""
+        # A dict keeps insertion order: the first key is the oldest.
         self._states[tuple(head)] = state
         if len(self._states) > _MOST:
             del self._states[next(iter(self._states))]
@@ -43,11 +43,11 @@ class PromptHeads:
     def find(self, tokens: Sequence[int]) -> tuple[list[int], bytes] | None:
         """Return the head that `tokens` begin with, and its state; None if none is kept.
 
-        At least one token is left behind it: the model is asked what follows that.
+        At least one token is left after the head: the model must evaluate it to predict the next.
         """
         for head, state in self._states.items():
             if len(head) < len(tokens) and tuple(tokens[: len(head)]) == head:
-                # To the end of the row: the first is the next to go.
+                # Move it to the end: the first one is dropped next.
                 self._states[head] = self._states.pop(head)
                 return list(head), state
         return None
@@ -55,21 +55,21 @@ class PromptHeads:
 
 log = structlog.get_logger()
 
-_INFO, _WARNING, _ERROR = 2, 3, 4  # ggml_log_level; below and above: spam and line ends
+_INFO, _WARNING, _ERROR = 2, 3, 4  # ggml_log_level; others are debug output and line continuations
 _CPU = 0  # ggml_backend_dev_type
 _errors: list[str] = []
 _callback: Any = None
 
 
 class LlamaError(Exception):
-    """llama.cpp refused; the message holds what it said."""
+    """An error of llama.cpp; the message holds its own words."""
 
 
 class Llama:
     """One model, one context. `context` in tokens, `gpu_layers` 0 for none and -1 for all.
 
-    `batch` is how many tokens are evaluated at once; a deadline is noticed between batches.
-    Belongs to one thread. Raises LlamaError where the model or the context cannot be made.
+    `batch` is how many tokens are evaluated at once; a deadline is checked between batches.
+    Belongs to one thread. Raises LlamaError if the model or the context cannot be created.
     """
 
     def __init__(
@@ -90,10 +90,10 @@ class Llama:
         if not self._context:
             c.llama_model_free(model)
             raise LlamaError(error_lines())
-        # Not at exit: a thread may still be inside, and the memory goes with the process anyway.
+        # Not at exit: a thread may still be in llama.cpp, and the process frees its memory anyway.
         weakref.finalize(self, free, self._context, model).atexit = False
         self._memory = c.llama_get_memory(self._context)
-        # Behind `finalize`, which frees the model of one that is refused.
+        # After `finalize`, which frees a model that is refused here.
         if not self._memory:
             raise LlamaError("this model makes vectors, not text")
         self._vocab = c.llama_model_get_vocab(model)
@@ -108,9 +108,9 @@ class Llama:
         )
 
     def tokenize(self, text: str, *, special: bool) -> list[int]:
-        """Return the tokens of `text`; control tokens are recognized in it only if `special`."""
+        """Return the tokens of `text`; control tokens in it are recognized only if `special`."""
         data = text.encode(errors="replace")
-        # A token has a byte at least; the few more are for what a vocabulary puts before a text.
+        # A token has at least one byte; the 8 more are for tokens that a vocabulary adds in front.
         size = len(data) + 8
         tokens = (ctypes.c_int32 * size)()
         count = self._c.llama_tokenize(self._vocab, data, len(data), tokens, size, False, special)
@@ -119,7 +119,7 @@ class Llama:
         return list(tokens[:count])
 
     def piece(self, token: int) -> bytes:
-        """Return the text of a token, which may be a part of a character; b"" for control."""
+        """Return a token's text, perhaps part of a character; b"" for a control token."""
         buffer = ctypes.create_string_buffer(256)
         size = self._c.llama_token_to_piece(self._vocab, token, buffer, len(buffer), 0, False)
         if size < 0:
@@ -133,14 +133,14 @@ class Llama:
     def prompt(
         self, tokens: Sequence[int], check: Callable[[], None], head: int | None = None
     ) -> int:
-        """Start anew with `tokens`; return how many were still known from before.
+        """Start a new prompt with `tokens`; return how many were reused from the cache.
 
-        `head` is how many tokens the next prompts will probably begin with as well: they are kept
-        when one comes that does not, of another language, and used again after it. None: as before.
+        `head` is how many of these tokens the next prompts probably share. They are kept when a
+        prompt of another language comes, and reused after it. None: as before.
         `check` is called between batches and may raise. Raises LlamaError.
         """
         reused = self._known(tokens)
-        # Another language's prompt: it would overwrite a head that is soon wanted again.
+        # Another language's prompt would overwrite a head that is soon needed again.
         if reused < self._head <= len(self._evaluated):
             self._keep_head()
             self._take_up_head(tokens)
@@ -149,7 +149,7 @@ class Llama:
         if not self._c.llama_memory_seq_rm(self._memory, 0, reused, -1):
             self.reset()
             reused = 0
-        # Before anything is fed: `check` may raise in between, and the list must say what is there.
+        # Before anything is fed: `check` may raise later, and the list must match the cache.
         del self._evaluated[reused:]
         for start in range(reused, len(tokens), self._batch):
             check()
@@ -157,7 +157,7 @@ class Llama:
         return reused
 
     def _known(self, tokens: Sequence[int]) -> int:
-        """Return how many of the tokens have been evaluated; the last one has to be again."""
+        """Return how many leading tokens are evaluated; the last token must be evaluated again."""
         known = 0
         while known < min(len(tokens) - 1, len(self._evaluated)):
             if tokens[known] != self._evaluated[known]:
@@ -166,11 +166,11 @@ class Llama:
         return known
 
     def _keep_head(self) -> None:
-        """Put away what was made of the head, without what follows it."""
+        """Save the state of the head, without the tokens after it."""
         head = self._evaluated[: self._head]
         if head in self._heads or not self._c.llama_memory_seq_rm(self._memory, 0, len(head), -1):
             return
-        # Cut before it is copied: the state of a sequence is all that it holds.
+        # Cut before the copy: the state holds the whole sequence.
         self._evaluated = head
         size = self._c.llama_state_seq_get_size(self._context, 0)
         state = (ctypes.c_uint8 * size)()
@@ -178,7 +178,7 @@ class Llama:
             self._heads.put(head, bytes(state))
 
     def _take_up_head(self, tokens: Sequence[int]) -> None:
-        """Go on from the head that was put away of this language, if there is one."""
+        """Restore the saved head that these tokens begin with, if there is one."""
         found = self._heads.find(tokens)
         if found is None:
             return
@@ -192,29 +192,29 @@ class Llama:
 
     @property
     def room(self) -> int:
-        """How many tokens more can be fed at once."""
+        """How many more tokens can be fed at once."""
         return min(self._batch, self.context - len(self._evaluated))
 
     def feed(self, tokens: Sequence[int], *, every: bool = False) -> None:
-        """Evaluate `tokens` behind those before. Raises LlamaError; all is forgotten then.
+        """Evaluate `tokens` after the earlier ones. Raises LlamaError; then the cache is empty.
 
-        With `every`, `best` can be asked about what follows each of them.
+        With `every`, `best` works for the place after each of them.
         """
-        # In a variable: the batch holds only its address, and Python would free the array.
+        # In a variable: the batch holds only the address, and Python would free the array.
         array = (ctypes.c_int32 * len(tokens))(*tokens)
         batch = self._c.llama_batch_get_one(array, len(tokens))
         if every:
             wanted = (ctypes.c_int8 * len(tokens))(*[1] * len(tokens))
             batch.logits = ctypes.cast(wanted, ctypes.POINTER(ctypes.c_int8))
         code = self._c.llama_decode(self._context, batch)
-        # How much of the batch was taken is unknown.
+        # It is unknown how much of the batch was evaluated.
         if code:
             self.reset()
             raise LlamaError(f"llama_decode returned {code}")
         self._evaluated += tokens
 
     def forget(self, count: int) -> None:
-        """Take the last `count` tokens back. Raises LlamaError."""
+        """Remove the last `count` tokens. Raises LlamaError."""
         kept = self._evaluated[: len(self._evaluated) - count]
         if self._c.llama_memory_seq_rm(self._memory, 0, len(kept), -1):
             self._evaluated = kept
@@ -224,24 +224,24 @@ class Llama:
     def best(self, place: int = -1) -> tuple[int, float]:
         """Return the most likely next token and its log-probability. Raises LlamaError.
 
-        `place` is that of the token before it, among those fed at last with `every`.
+        `place` is the place of the token before it, among the tokens last fed with `every`.
         """
         token, logprob, _ = self.best_and(None, place)
         return token, logprob
 
     def best_and(self, other: int | None, place: int = -1) -> tuple[int, float, float]:
-        """Return what `best` does, and the log-probability of the token `other`.
+        """Return what `best` returns, and the log-probability of the token `other`.
 
-        That is minus infinity for None.
+        For None it is minus infinity.
         """
         pointer = self._c.llama_get_logits_ith(self._context, place)
         if not pointer:
             self.reset()
             raise LlamaError("nothing has been evaluated")
-        # A view of the memory of llama.cpp, which the next evaluation writes over.
+        # A view of llama.cpp's memory, which the next evaluation overwrites.
         logits = np.ctypeslib.as_array(pointer, shape=(self._vocab_size,))
         token = int(logits.argmax())
-        # Less the highest: exp of a logit itself may overflow.
+        # Subtract the maximum: exp of a raw logit may overflow.
         logprob = -float(np.log(np.exp(logits - logits[token]).sum()))
         if not np.isfinite(logprob):
             self.reset()
@@ -253,8 +253,8 @@ class Llama:
     def rival(self, token: int, place: int = -1) -> tuple[int, float]:
         """Return the most likely next token other than `token`, and how much likelier it is.
 
-        The difference of log-probabilities, mostly below 0. `place` is as in `best`, which must
-        have been asked before.
+        That is a difference of log-probabilities, mostly below 0. `place` is as in `best`, which
+        must have been called before.
         """
         pointer = self._c.llama_get_logits_ith(self._context, place)
         logits = np.ctypeslib.as_array(pointer, shape=(self._vocab_size,))
@@ -287,30 +287,30 @@ class Llama:
         settings.n_batch = settings.n_ubatch = batch
         settings.n_threads = settings.n_threads_batch = threads
         settings.flash_attn_type = (
-            self._c.LLAMA_FLASH_ATTN_TYPE_AUTO  # what a device can
+            self._c.LLAMA_FLASH_ATTN_TYPE_AUTO  # as the device supports
             if flash_attention
             else self._c.LLAMA_FLASH_ATTN_TYPE_DISABLED
         )
-        # Gemma's local layers would otherwise forget the prompt's head, which is to be reused.
+        # Otherwise Gemma's local layers would forget the prompt's head, which is reused.
         settings.swa_full = True
         return settings
 
 
 def open_model(path: Path, gpu_layers: int) -> Any:
-    """Return the weights of a GGUF file as llama.cpp holds them. Raises LlamaError.
+    """Return llama.cpp's handle to the weights of a GGUF file. Raises LlamaError.
 
-    Who asks for them frees them.
+    The caller frees it.
     """
     c = library()
-    # They are the whole process's: an earlier model's would be told of this one.
+    # The list is global: errors of an earlier model would be reported for this one.
     _errors.clear()
     settings = c.llama_model_default_params()
-    # More than any model has: llama.cpp takes as many as there are.
+    # More than any model has: llama.cpp offloads as many as there are.
     settings.n_gpu_layers = gpu_layers if gpu_layers >= 0 else 0x7FFFFFFF
     if kernels().get("AMX_INT8") == "1":
-        # GCC 12's AMX kernels crash the process (scripts/llama_build.sh), and nobody can see
-        # which compiler made a wheel. Without extra buffer types ggml does not use them; the
-        # repacked kernels go with them, so that our own build, which has none, is quicker.
+        # GCC 12's AMX kernels crash the process (scripts/llama_build.sh), and a wheel does not say
+        # which compiler built it. Without extra buffer types ggml does not use these kernels. It
+        # loses the repacked kernels too, so our own build, which has no AMX, is faster.
         settings.use_extra_bufts = False
     model = c.llama_model_load_from_file(str(path).encode(), settings)
     if not model:
@@ -319,21 +319,21 @@ def open_model(path: Path, gpu_layers: int) -> Any:
 
 
 def metadata(model: Any, key: str) -> str:
-    """Return what a model's file says under a key, "" if nothing."""
+    """Return the value of a key in a model's metadata, "" if there is none."""
     buffer = ctypes.create_string_buffer(256)
     found = library().llama_model_meta_val_str(model, key.encode(), buffer, len(buffer))
     return buffer.value.decode(errors="replace") if found > 0 else ""
 
 
 def free(context: Any, model: Any) -> None:
-    """Give a context and its model's memory back."""
+    """Free a context and its model."""
     c = library()
     c.llama_free(context)
     c.llama_model_free(model)
 
 
 def layers(path: Path) -> int:
-    """Return how many layers a GGUF file has, reading no weights; 0 if it does not say."""
+    """Return how many layers a GGUF file has, without reading weights; 0 if it does not say."""
     c = library()
     _errors.clear()
     settings = c.llama_model_default_params()
@@ -361,16 +361,16 @@ def kernels() -> dict[str, str]:
 
 
 def load_kernels() -> None:
-    """Have llama.cpp choose its kernels for this CPU; whoever uses `llama_cpp` directly calls this.
+    """Make llama.cpp choose its kernels for this CPU; code that uses `llama_cpp` must call this.
 
-    In our wheels (scripts/wheels) they are files of their own. A library that was compiled where it
-    runs has them in it: nothing is done then. Raises EngineError (no-kernels) where none fits.
+    In our wheels (scripts/wheels) kernels are separate files. A library that was compiled on this
+    machine has them built in: then this does nothing. Raises EngineError (no-kernels) if none fits.
     """
     from llama_cpp import llama_cpp  # noqa: PLC0415 - heavy
 
     c, folder = llama_cpp._lib, str(llama_cpp._base_path)  # noqa: SLF001 - it has no other name
-    # libllama has loaded libggml, whose functions are found in it too; not on Windows, for which
-    # we make no wheels.
+    # libllama has loaded libggml, so its functions are found here too. Not on Windows, for which
+    # we build no wheels.
     if not hasattr(c, "ggml_backend_dev_by_type"):
         return
     c.ggml_backend_dev_by_type.restype = ctypes.c_void_p
@@ -386,7 +386,7 @@ def load_kernels() -> None:
 
 
 def library() -> Any:
-    """Return llama-cpp-python's C interface, its log handed to ours at debug level.
+    """Return llama-cpp-python's C interface; its log goes to ours at debug level.
 
     Raises EngineError as `load_kernels` does.
     """
@@ -403,14 +403,14 @@ def library() -> Any:
                     _errors.append(line)
                 log.debug("llama.cpp", line=line)
 
-        # Kept for ever: C has its address, and would call what Python has freed.
+        # Kept forever: C holds its address and would call freed memory.
         _callback = forward
         llama_cpp.llama_log_set(_callback, None)
         llama_cpp.llama_backend_init()
-    load_kernels()  # behind the log, which hears which ones it takes
+    load_kernels()  # after the log is set, so that it shows which ones are loaded
     return llama_cpp
 
 
 def error_lines() -> str:
-    """Return llama.cpp's own error lines since loading began, in one."""
+    """Return llama.cpp's error lines since loading began, joined."""
     return "; ".join(_errors) or "llama.cpp gave no reason"

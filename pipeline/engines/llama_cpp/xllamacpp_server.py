@@ -1,8 +1,8 @@
-"""llama.cpp's own server out of the wheel `xllamacpp`, a program of its own.
+"""llama.cpp's own server from the wheel `xllamacpp`, as a separate program.
 
     python -m pipeline.engines.llama_cpp.xllamacpp_server --model FILE --alias NAME ...
 
-Takes those of `llama-server`'s options that `serve-model` gives. Ends with SIGINT or SIGTERM.
+Accepts the options of `llama-server` that `serve-model` passes. Ends on SIGINT or SIGTERM.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.add_argument(f"--{name}", action="store_true")
     options = parser.parse_args(arguments)
 
-    import xllamacpp  # noqa: PLC0415 - an extra, and this program's alone
+    import xllamacpp  # noqa: PLC0415 - an extra, and only for this program
 
-    # Before its threads begin: they inherit it, so that the signal waits for us.
+    # Before its threads start: they inherit the mask, so the signal waits for `sigwait`.
     ends = {signal.SIGINT, signal.SIGTERM}
     signal.pthread_sigmask(signal.SIG_BLOCK, ends)
     asked = xllamacpp.CommonParams()
@@ -46,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     asked.n_parallel, asked.n_ctx = options.parallel, options.ctx_size
     asked.n_batch, asked.n_ubatch = options.batch_size, options.ubatch_size
     asked.n_gpu_layers, asked.cpuparams.n_threads = options.n_gpu_layers, options.threads
-    # The numbers of llama.cpp: 1 is on, 0 is off, and -1 would leave it to the device.
+    # llama.cpp's numbers: 1 is on, 0 is off, and -1 lets the device decide.
     asked.flash_attn_type = xllamacpp.llama_flash_attn_type(int(options.flash_attn == "on"))
     asked.swa_full, asked.ui = options.swa_full, not options.no_webui
     if options.api_key_file:

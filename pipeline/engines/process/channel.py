@@ -1,6 +1,6 @@
-"""Messages between two processes: a JSON object and, behind it, raw bytes such as samples.
+"""Messages between two processes: a JSON object, followed by raw bytes such as samples.
 
-A frame is the length of both (two little-endian 32-bit numbers), the JSON, the bytes.
+A frame is both lengths (two little-endian 32-bit numbers), the JSON, the bytes.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ import orjson
 from pipeline.engines.process.joining import readable
 
 _HEAD: Final = struct.Struct("<II")
-# The unit in which patience is counted: longer is coarser, shorter wakes who waits for nothing.
+# The unit of patience: a longer one is coarser, a shorter one wakes waiting threads for nothing.
 _SLICE_S = 0.25
 
 
 class Patience:
     """How long the other side may take, counted in slices of waiting.
 
-    Not by the clock: when the whole machine stands still, nobody has waited for the other side.
+    It does not use the clock: while the whole machine is suspended, no waiting time passes.
     """
 
     def __init__(self, limit_s: float = math.inf) -> None:
         self._left_s = limit_s
 
     def spend(self, slice_s: float = _SLICE_S) -> None:
-        """Note that a slice has passed in vain. Raises TimeoutError when the limit is reached."""
+        """Count a slice without a result. Raises TimeoutError when the limit is reached."""
         self._left_s -= slice_s
         if self._left_s <= 0:
             raise TimeoutError
@@ -39,17 +39,17 @@ class Patience:
 class Channel:
     """One end of a connected stream socket. One thread uses it at a time.
 
-    Everything raises TimeoutError when patience ends, EOFError when the other side has closed or
-    died, and OSError. After any of them the channel is of no use.
+    Every method raises TimeoutError when patience ends, EOFError when the other side has closed or
+    died, and OSError. After any of them the channel is unusable.
     """
 
     def __init__(self, end: socket.socket) -> None:
-        # No call waits longer than a slice: whoever waits looks at its patience in between.
+        # No call waits longer than a slice, so that the caller can check its patience.
         end.settimeout(_SLICE_S)
         self._socket = end
 
     def fileno(self) -> int:
-        """Return the descriptor, for a poll."""
+        """Return the descriptor, for polling."""
         return self._socket.fileno()
 
     def send(
@@ -57,9 +57,9 @@ class Channel:
     ) -> None:
         """Send a message and the bytes that belong to it."""
         text = orjson.dumps(message, option=orjson.OPT_SERIALIZE_NUMPY)
-        # In bytes: the length of a view counts items, and each sample has four bytes.
+        # As bytes: the length of a view counts items, and each sample has four bytes.
         raw = memoryview(data).cast("B")
-        # The samples follow by themselves: to join them would copy a minute of sound.
+        # The samples are sent separately: joining them would copy a minute of audio.
         self._send(memoryview(_HEAD.pack(len(text), len(raw)) + text), patience)
         self._send(raw, patience)
 
@@ -70,16 +70,16 @@ class Channel:
         return message, self._take(data_size, patience)
 
     def has_message(self, timeout_s: float = 0.0) -> bool:
-        """Whether something can be received, or the end, within `timeout_s`."""
+        """Whether a message or the end can be received within `timeout_s`."""
         return bool(readable(timeout_s, self._socket.fileno()))
 
     def end(self) -> None:
-        """Let the other side read an end, and wake whoever waits here; any thread may."""
+        """Shut down the socket: both sides read an end. Any thread may call it."""
         try:
-            # Not close(): another thread may be inside, and the next file would get the number.
+            # Not close(): another thread may be inside, and a new file could get the same number.
             self._socket.shutdown(socket.SHUT_RDWR)
         except OSError:
-            return  # the other side was quicker
+            return  # the other side was faster
 
     def close(self) -> None:
         """Free the descriptor. No other thread may be inside."""
@@ -88,13 +88,13 @@ class Channel:
     def _send(self, raw: memoryview, patience: Patience) -> None:
         while raw:
             try:
-                # Not `sendall`: after a timeout it does not tell how much it has sent.
+                # Not `sendall`: after a timeout it does not report how much it has sent.
                 raw = raw[self._socket.send(raw) :]
             except TimeoutError:
                 patience.spend()
 
     def _take(self, size: int, patience: Patience) -> bytearray:
-        # Filled in place: joining pieces would copy a minute of sound again and again.
+        # Filled in place: joining pieces would copy a minute of audio again and again.
         whole = bytearray(size)
         rest = memoryview(whole)
         while rest:
@@ -103,7 +103,7 @@ class Channel:
             except TimeoutError:
                 patience.spend()
                 continue
-            # Nothing read is the end, within a message as well.
+            # An empty read is the end, even inside a message.
             if not count:
                 raise EOFError
             rest = rest[count:]

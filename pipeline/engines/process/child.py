@@ -1,9 +1,9 @@
 """The process of one engine: loads it, then answers one request after another.
 
-It is started by `engines.process.engine_process`, which describes the messages. It ends when
-that side of the socket closes, and with the death of its parent process, whatever it is at.
-Standard output and error are a pipe to that process: log lines begin with LOG_MARK and are JSON,
-everything else is what libraries write there.
+`engines.process.engine_process` starts it and describes the messages. It ends when the parent's
+end of the socket closes, and when the parent process dies, whatever it is doing then.
+Standard output and error are a pipe to the parent. Log lines are JSON and begin with LOG_MARK;
+everything else comes from libraries.
 """
 
 from __future__ import annotations
@@ -39,34 +39,34 @@ from pipeline.engines.specification import EngineSpec, make
 LOG_MARK: Final = b"\x1e"
 
 OUT_OF_MEMORY: Final = 12
-"""The exit code of a process that got no memory."""
+"""The exit code of a process that ran out of memory."""
 
 # From <linux/prctl.h>: Python has no names for them.
 _PR_SET_PDEATHSIG, _PR_SET_NAME = 1, 15
 
 
 def main() -> None:
-    """Serve the socket that the last argument names, for the parent in the second."""
-    # First of all: until then it would outlive a parent that dies.
+    """Serve the socket that the last argument names; the second argument is the parent's pid."""
+    # First: until then this process would outlive a parent that dies.
     _step_back(int(sys.argv[2]), sys.argv[3])
     end = join(sys.argv[4])
-    # Of a crash in a library the parent's log has the lines of Python that led to it.
+    # On a crash in a library, this writes the Python traceback to the parent's log.
     faulthandler.enable()
     channel = Channel(end)
     with suppress(EOFError, OSError):
         try:
             _serve(channel)
-        except MemoryError as error:  # for what the other side sends
+        except MemoryError as error:  # for a received message
             _end_without_memory(error)
-    # `os._exit` writes out nothing that Python still holds.
+    # `os._exit` does not flush Python's buffers.
     sys.stdout.flush()
     sys.stderr.flush()
-    # Not through the libraries' own ends, which now and then crash.
+    # This skips the libraries' exit handlers, which sometimes crash.
     os._exit(0)
 
 
 def _step_back(parent: int, name: str) -> None:
-    """End with the parent, leave signals to it, and be the first that a lack of memory costs."""
+    """End when the parent ends, ignore signals that are for the parent, and write no core dump."""
     for each in ("SIGINT", "SIGTERM", "SIGHUP"):  # Windows has no SIGHUP
         if hasattr(signal, each):
             signal.signal(getattr(signal, each), signal.SIG_IGN)
@@ -78,31 +78,31 @@ def _step_back(parent: int, name: str) -> None:
     prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     # The kernel keeps 15 bytes of a name.
     prctl(_PR_SET_NAME, name.encode()[:15])
-    # A parent that died before the call above sends no signal any more.
+    # If the parent died before the call above, no signal comes.
     if os.getppid() != parent:
         os._exit(0)
     import resource  # noqa: PLC0415 - not on Windows
 
-    with suppress(OSError, ValueError):  # writing gigabytes of core would hold up the next process
+    with suppress(OSError, ValueError):  # a core dump of gigabytes would delay the next process
         resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
 
 
 def _end_with(parent: int) -> None:
-    """Wait for the parent's death, and end with it."""
+    """End this process when the parent dies."""
     with suppress(psutil.NoSuchProcess):
         psutil.Process(parent).wait()
-    # Not `sys.exit`, which would end this thread only.
+    # Not `sys.exit`, which would end only this thread.
     os._exit(0)
 
 
 def _serve(channel: Channel) -> None:
     description, _ = channel.receive(Patience())
     _send_logs(description["log_level"])
-    # Any process may raise its own value; only lowering it takes rights.
-    # Where that cannot be set the engine runs all the same.
+    # Any process may raise its own value; only lowering it needs privileges.
+    # If the value cannot be set, the engine still runs.
     with suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text(str(description["oom_score_adj"]))
-    # Before the engine is made: on Linux its threads inherit the priority of this one.
+    # Before the engine is created: on Linux its threads inherit this thread's priority.
     lower_priority(description["niceness"])
     spec = EngineSpec.from_json(description["engine"])
     engine: Any = make(spec)
@@ -111,18 +111,18 @@ def _serve(channel: Channel) -> None:
     except MemoryError as error:
         _end_without_memory(error)
     except OSError as error:
-        # `main` takes one for the end of the socket; a library that is missing would go unsaid.
+        # `main` takes an OSError for the end of the socket: a missing library would go unreported.
         raise RuntimeError(str(error)) from error
     except StarkError as error:
         _end_if_without_memory(error)
-        # A missing file or a wrong setting is reported as it is; here the library has spoken.
+        # A missing file or a wrong setting is reported unchanged; this is a library's error.
         if error.code == "model-broken" and not is_enough(
             spec.model, addresses=address_limit(), free=free_bytes()
         ):
             _end_without_memory(error)
         channel.send(_refusal(error), patience=Patience())
         return
-    # What the other process cannot know: what loading made of the settings.
+    # The parent does not know the effect of the settings on loading.
     loaded = {
         "is": "loaded",
         "degraded_reason": engine.degraded_reason,
@@ -131,10 +131,10 @@ def _serve(channel: Channel) -> None:
     }
     channel.send(loaded, patience=Patience())
     while True:
-        # Without a limit: nobody may speak for an hour, and that is no fault.
+        # No time limit: an hour without speech is normal.
         request, data = channel.receive(Patience())
         if request["do"] == "cancel":
-            continue  # read between two tokens, or too late: the answer was on its way
+            continue  # `engine.is_cancelled` has handled it, or it came after the answer
         _set_log_level(request["log_level"])
         start_s = time.perf_counter()
         try:
@@ -145,8 +145,8 @@ def _serve(channel: Channel) -> None:
         except EngineError as error:
             _end_if_without_memory(error)
             answer = _refusal(error)
-        answer["degraded_reason"] = engine.degraded_reason  # a server may be gone, or back
-        # Taken out first: samples are no JSON, and follow by themselves.
+        answer["degraded_reason"] = engine.degraded_reason  # a server may have gone or come back
+        # Removed first: samples are not JSON and follow the message separately.
         channel.send(answer, answer.pop("data", b""), patience=Patience())
 
 
@@ -160,7 +160,7 @@ def _answer(
     if request["do"] == "speak":
         pcm = engine.speak(request["text"], request["lang"], request["rate"])
         return {"is": "done", "value": {}, "data": np.ascontiguousarray(pcm, np.float32).data}
-    # While it is at a request, nothing but its cancellation is sent.
+    # During a request the only message that may come is its cancellation.
     engine.is_cancelled = channel.has_message
     if request["do"] == "recognize":
         engine.hotwords, engine.lang = request["hotwords"], request["lang"]
@@ -171,13 +171,13 @@ def _answer(
     deadline_s = request["deadline_s"]
     # JSON has no infinity.
     engine.deadline_s = math.inf if deadline_s is None else deadline_s
-    if target := request.get("target"):  # one that knows a single language has no use for it
+    if target := request.get("target"):  # a translator with one language does not need it
         engine.target = target
 
     def grow(text: str) -> None:
         channel.send({"is": "text", "text": text}, patience=Patience())
 
-    # JSON makes lists of tuples, and these values are compared with others that have tuples.
+    # JSON turns tuples into lists, but these values are compared with others that hold tuples.
     wanted = tuple(
         WantedTerm(**(term | {each: tuple(term[each]) for each in ("forms", "foreign")}))
         for term in request["wanted"]
@@ -198,7 +198,7 @@ def _pair(value: dict[str, str] | None) -> SentencePair | None:
 
 
 def _standing(value: dict[str, Any] | None) -> Standing | None:
-    """Return what JSON has made lists of."""
+    """Return a Standing with tuples in place of JSON's lists."""
     return Standing(**{**value, "pieces": tuple(map(tuple, value["pieces"]))}) if value else None
 
 
@@ -213,38 +213,38 @@ def _refusal(error: StarkError) -> dict[str, Any]:
 
 
 def _end_if_without_memory(error: StarkError) -> None:
-    # Engines wrap what their libraries say: only the words are left of a want of memory.
+    # Engines wrap library errors: only the words show that memory ran out.
     if NO_MEMORY.search(error.message):
         _end_without_memory(error)
 
 
 def _end_without_memory(error: BaseException) -> None:
-    """End: whatever the library had half done cannot be relied on."""
-    said = error.message if isinstance(error, StarkError) else str(error)  # its fix is of no use
-    # Not `print`: `os._exit` drops what is buffered.
+    """End the process, because the library's state is no longer reliable."""
+    said = error.message if isinstance(error, StarkError) else str(error)  # its fix does not help
+    # Not `print`: `os._exit` drops buffered output.
     os.write(2, f"\n{said or 'out of memory'}\n".encode(errors="replace"))
     os._exit(OUT_OF_MEMORY)
 
 
 class _Forward(logging.Handler):
-    """Writes records to the parent, a line each."""
+    """Writes log records to the parent, one per line."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write one record in one piece, so that libraries' own lines cannot get into it."""
+        """Write one record in one piece, so that libraries' lines cannot mix with it."""
         message = record.msg if isinstance(record.msg, dict) else {"event": record.getMessage()}
         if record.exc_info:
             message = {**message, "exception": logging.Formatter().formatException(record.exc_info)}
         facts = {"level": record.levelno, "logger": record.name, **message}
-        # A line that cannot be written must not end the engine in the middle of a sentence.
+        # A failed write of a log line must not end the engine during a sentence.
         with suppress(OSError, TypeError):
             line = orjson.dumps(facts, default=str, option=orjson.OPT_NON_STR_KEYS)
-            # Up to 4096 bytes (PIPE_BUF) a write to a pipe stays whole; longer lines may mix.
+            # A write of up to 4096 bytes (PIPE_BUF) to a pipe is atomic; longer lines may mix.
             os.write(2, LOG_MARK + line + b"\n")
 
 
 def _send_logs(level: int) -> None:
-    """Hand every log line of at least this level to the parent."""
-    import structlog  # noqa: PLC0415 - after the process is safe from being left behind
+    """Send every log line of at least this level to the parent."""
+    import structlog  # noqa: PLC0415 - after `_step_back`, so that the process ends with its parent
 
     structlog.configure(
         processors=[structlog.stdlib.filter_by_level, _as_message],
@@ -253,12 +253,12 @@ def _send_logs(level: int) -> None:
     )
     logging.getLogger().addHandler(_Forward())
     _set_log_level(level)
-    # Else Python writes them to stderr, where they count as the last words of a library.
+    # Else Python writes warnings to stderr, where they look like a library's last words.
     logging.captureWarnings(capture=True)
 
 
 def _set_log_level(level: int) -> None:
-    """Leave out what the parent would: of libraries' lines all below a warning."""
+    """Drop lines that the parent drops: libraries' lines below WARNING, unless in DEBUG."""
     logging.getLogger("pipeline").setLevel(level)
     logging.getLogger().setLevel(level if level <= logging.DEBUG else logging.WARNING)
 

@@ -1,4 +1,4 @@
-"""One child process as its parent sees it: started, listened to, killed, its death explained."""
+"""One child process from the parent's side: start, output, kill, and the cause of its death."""
 
 from __future__ import annotations
 
@@ -29,35 +29,35 @@ from pipeline.engines.specification import EngineSpec
 log = structlog.get_logger()
 
 _SPINS = {"GOMP_SPINCOUNT": "1000"}
-"""OpenMP's threads wait for each other some 50 us by spinning, then asleep. Usual are milliseconds,
-which suits a machine of one's own: where another program wants a core, two threads of the final
+"""OpenMP threads that wait for each other spin some 50 us, then sleep. The default is milliseconds,
+which suits a dedicated machine. If another program needs a core, two threads of the final
 translator then made captions eight times later (docs/MODELS.md)."""
-# Python's traceback of a crash comes last: the words of the library must still be among these.
+# Python's traceback of a crash comes last: these lines must still hold the library's words.
 _LAST_LINES = 40
 _LATE_LINES = 8
-"""A want of memory reported before these last lines did not end the process."""
+"""A memory error before these last lines did not end the process."""
 _LONGEST_LINE = 65_536
-# Part of one sentence, which an operator reads.
+# Part of one sentence for the operator.
 _LONGEST_REASON = 200
 _END_S = 1.0
-"""Seconds that a child may take after it has read the end."""
+"""Seconds that a child may take to exit after it has read the end."""
 _DEATH_S = 5.0
-"""A killed one is gone by then, or hangs in the kernel: a GPU's driver may hold it for ever."""
+"""A killed process is gone by then, or hangs in the kernel: a GPU driver may hold it forever."""
 
-_KILLED = -9  # SIGKILL, a name that Windows does not know
+_KILLED = -9  # SIGKILL, which does not exist on Windows
 _WINDOWS_FAULT = 0xC0000000
-"""Exit codes from here on are Windows's own, such as 0xC0000005 for a wrong address."""
+"""Exit codes from here on are Windows's own, such as 0xC0000005 for an access violation."""
 
 
 def own_log_level() -> int:
-    """Return the level from which on this program's own log lines are kept."""
+    """Return the lowest level of this program's own log lines that are kept."""
     return logging.getLogger("pipeline").getEffectiveLevel()
 
 
 class ChildProcess:
     """A process for one engine. The keeper's thread starts, pumps and ends it.
 
-    Whoever uses `channel` holds `lock`. Raises OSError where no process can be started.
+    A user of `channel` must hold `lock`. Raises OSError if no process can be started.
     """
 
     def __init__(
@@ -71,10 +71,10 @@ class ChildProcess:
         self._rest = b""
         self._last_lines: deque[str] = deque(maxlen=_LAST_LINES)
         self._addresses: int | None = None
-        # Counted before the start: only a later kill can have been this process's.
+        # Counted before the start: only a later kill can be of this process.
         self._oom_kills = _oom_kills()
         command = own_python("pipeline.engines.process.child", str(os.getpid()), f"stark-{part}")
-        # The right side wins: whoever has set GOMP_SPINCOUNT keeps the value.
+        # The right side wins: a GOMP_SPINCOUNT from the environment is kept.
         self._process, ours, self._output = joining.start(command, _SPINS | own_environment())
         self.channel = Channel(ours)
         self._description = {
@@ -88,58 +88,58 @@ class ChildProcess:
 
     @property
     def pid(self) -> int:
-        """The process's number."""
+        """The process id."""
         return self._process.pid
 
     def describe(self) -> None:
-        """Tell the child which engine it is. Raises what a channel raises."""
+        """Send the child its engine's description. Raises what a channel raises."""
         self.channel.send(self._description, patience=Patience())
 
     def pump(self, timeout_s: float, *, answers: bool = False) -> bool:
-        """Wait for something to read and pass log lines on; return False once the child is dead.
+        """Wait for output and forward log lines; return False once the child is dead.
 
-        With `answers`, a message in the channel ends the wait as well.
+        With `answers`, a message in the channel ends the wait too.
         """
         output = self._output.fileno()
         asked = (output, self.channel.fileno()) if answers else (output,)
         ready = joining.readable(timeout_s, *asked)
-        # Each time: only as long as nobody has waited for the dead does the kernel tell.
+        # Each time: the kernel reports the limit only until the dead process is reaped.
         self._addresses = address_limit(self.pid) or self._addresses
         if output in ready:
             piece = self._output.read(_LONGEST_LINE)
-            # The output has an end only when every process that holds it has ended.
+            # The output ends only when every process that holds it has ended.
             if not piece:
                 return False
             self._take(piece)
         return True
 
     def has_answer(self) -> bool:
-        """Whether a message, or the end, can be read from the channel."""
+        """Whether a message or the end can be read from the channel."""
         return bool(joining.readable(0, self.channel.fileno()))
 
     def kill(self, cause: Cause) -> None:
-        """Kill it; any thread may. The first cause counts."""
-        # Noted before the kill: the keeper may see the end at once and ask for the cause.
+        """Kill the process; any thread may call it. The first cause counts."""
+        # Set before the kill: the keeper may see the end at once and read the cause.
         self._cause = self._cause or cause
         self._killed_s = self._killed_s or time.monotonic()
         self._process.kill()
 
     @property
     def is_over(self) -> bool:
-        """Whether it has ended or never will, though its output is still open."""
+        """Whether it has ended, or never will, even if its output is still open."""
         if self._process.poll() is not None:
             return True
         return self._killed_s is not None and time.monotonic() - self._killed_s > _DEATH_S
 
     def memory_bytes(self) -> int:
-        """Return the memory that it holds, 0 if it is gone or no file can be opened to look."""
+        """Return its memory use, 0 if it is gone or no file descriptor is left."""
         try:
             return int(psutil.Process(self.pid).memory_info().rss)
-        except (psutil.Error, OSError):  # OSError: a crowd of displays has every descriptor
+        except (psutil.Error, OSError):  # OSError: many displays may use all descriptors
             return 0
 
     def cpu_s(self) -> float:
-        """Return the processor's time that it has used, 0.0 if that cannot be seen."""
+        """Return its CPU time, 0.0 if that cannot be read."""
         try:
             times = psutil.Process(self.pid).cpu_times()
         except (psutil.Error, OSError):
@@ -147,32 +147,32 @@ class ChildProcess:
         return float(times.user + times.system)
 
     def end(self) -> Cause:
-        """Have it end, or find it dead; free all that was its own, and say what it ended of.
+        """End the process if it is alive, free its resources, and return the cause of its end.
 
-        One that hangs in the kernel is left behind.
+        A process that hangs in the kernel is left behind.
         """
         self.channel.end()
         status = self._await_end()
-        # What it wrote last is still in the pipe, and may be the reason.
+        # Its last output is still in the pipe, and may hold the reason.
         with suppress(OSError):
             while joining.readable(0, self._output.fileno()):
                 if not self.pump(0):
                     break
-        # Who is inside a call has read the end; only then may the descriptor be another file's.
+        # A thread inside a call reads the end first; only then may the descriptor be reused.
         with self.lock:
             self.channel.close()
         self._output.close()
         if status is None:
             killed = self._cause or Cause("engine-hangs", "did not end")
             return Cause(killed.code, f"{killed.words}, and hangs in the system")
-        # The keeper sets it when the model has loaded.
+        # The keeper sets `gpu_layers` when the model is loaded.
         loading = self.gpu_layers is None
         return self._cause or explained(
             self._explain(status), self._engine, self._addresses, loading=loading
         )
 
     def _await_end(self) -> int | None:
-        """Return how it ended, None if nothing ends it."""
+        """Return the exit status, None if nothing ends the process."""
         for patience_s in (_END_S, _DEATH_S):
             try:
                 return self._process.wait(patience_s)
@@ -182,7 +182,7 @@ class ChildProcess:
 
     def _explain(self, status: int) -> Cause:
         said = f": {self._said}" if self._said else ""
-        # What a library writes last need not be what it ended of: MKL's complaint comes earlier.
+        # A library's last line need not be the cause: MKL reports its memory error earlier.
         late = list(self._last_lines)[-_LATE_LINES:]
         lacked = next((line for line in late if NO_MEMORY.search(line)), "")
         if status == OUT_OF_MEMORY or (lacked and status != _KILLED):
@@ -192,10 +192,10 @@ class ChildProcess:
             return Cause("engine-crashed", f"crashed (0x{status:X}{said})")
         if status >= 0:
             return Cause("engine-crashed", f"ended with code {status}{said}")
-        # `Popen` gives the number of a signal as a negative code.
+        # `Popen` returns a signal as a negative code.
         name = _signal_name(-status)
         if status == _KILLED:
-            # The signal is the same whoever sends it; only the kernel's count tells.
+            # The signal does not show its sender; only the kernel's counter does.
             if _oom_kills() > self._oom_kills:
                 return Cause(OUT_OF_MEMORY_CODE, "was killed by the system for want of memory")
             return Cause("engine-killed", f"was killed ({name})")
@@ -204,7 +204,7 @@ class ChildProcess:
     @property
     def _said(self) -> str:
         """The last line that a library wrote before the end."""
-        # Python's own traceback of a crash comes last, and says less than what was before it.
+        # Python's own traceback of a crash comes last, and says less than the lines before it.
         lines = list(self._last_lines)
         fatal = next((i for i, line in enumerate(lines) if "Fatal Python error" in line), None)
         return next((line for line in reversed(lines[:fatal]) if line), "")[:_LONGEST_REASON]
@@ -225,7 +225,7 @@ class ChildProcess:
         try:
             facts: dict[str, Any] = orjson.loads(record)
             level, logger, event = facts.pop("level"), facts.pop("logger"), facts.pop("event")
-        # Another line has got into this one, or a library has written the mark.
+        # Another line was mixed into this one, or a library wrote the mark.
         except (ValueError, KeyError):
             return
         structlog.get_logger(logger).log(level, event, **{**facts, "engine": self._part})
@@ -240,7 +240,7 @@ def _signal_name(number: int) -> str:
 
 
 def _oom_kills() -> int:
-    """Return how many processes the kernel has killed for want of memory since the boot."""
+    """Return how many processes the kernel has killed for lack of memory since boot."""
     with suppress(OSError, ValueError):
         for line in Path("/proc/vmstat").read_text().splitlines():
             if line.startswith("oom_kill "):

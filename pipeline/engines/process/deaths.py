@@ -1,7 +1,7 @@
-"""Name the cause of an engine process's death, decide what follows it, make the errors.
+"""Name the cause of an engine process's death, decide what follows, and create the errors.
 
-A first death is followed by a new process at once, more deaths by longer and longer waits. On a
-GPU the same is tried once more, with the empty caches of a new process; then less of the GPU.
+After a first death a new process starts at once; after further deaths the back-off grows. On a
+GPU the same setup is tried once more, as a new process has empty caches; then with less GPU.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ _NOT_AGAIN = (
 )
 _FIRST_S, _MOST_S = 1.0, 60.0
 _CALM_S = 120.0
-"""Seconds without a death after which those before no longer count."""
+"""Seconds without a death after which earlier deaths no longer count."""
 
 OUT_OF_MEMORY_CODE: Final = "engine-out-of-memory"
 
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """Why a process ended: a code, and words to follow its name: "crashed (SIGSEGV)"."""
+    """Why a process ended: a code, and words that follow its name: "crashed (SIGSEGV)"."""
 
     code: str
     words: str
 
     @property
     def is_models(self) -> bool:
-        """Whether it says something about the model: memory may be there at the next start."""
+        """Whether the model may be at fault; after a lack of memory the next start may work."""
         return self.code != OUT_OF_MEMORY_CODE
 
 
@@ -48,27 +48,27 @@ class Life:
     on_gpu: bool
     has_loaded: bool = False
     refusal: StarkError | None = None
-    """What the engine itself has against its model: another process would have it too."""
+    """The engine's own error about its model, which a new process would raise too."""
 
     def with_gpu_lost(self) -> Life:
-        """Return a refusal as a death on the GPU that the process before was on.
+        """Return a refusal as a death on the GPU that the previous process used.
 
-        One that has fallen off the bus is refused to every process after that; at the first start
-        it is a mistake in the settings.
+        A GPU that has fallen off the bus refuses every later process. At the first start, a refusal
+        is a mistake in the settings.
         """
         said = self.refusal.message.rstrip(".") if self.refusal else "it was refused"
         return replace(self, cause=Cause("gpu-failed", f"could not go back to the GPU: {said}"))
 
 
 def explained(cause: Cause, spec: EngineSpec, addresses: int | None, *, loading: bool) -> Cause:
-    """Return the cause, for a want of memory with how much there is.
+    """Return the cause, with the free memory if memory was lacking.
 
-    `addresses` is the limit that the process had. A crash while it loaded, with too little memory
-    to load, is a want of memory whatever the library said last.
+    `addresses` is the process's address space limit. A crash during loading, with too little memory
+    to load, counts as a lack of memory, whatever the library said last.
     """
-    # Looked at after the death: what the process itself held is free again.
+    # Read after the death: the process's own memory is free again.
     free = free_bytes()
-    # One that had loaded had memory enough to load: its crash is about something else.
+    # A process that had loaded had enough memory: its crash has another cause.
     crashed = loading and cause.code == "engine-crashed"
     if crashed and not is_enough(spec.model, addresses=addresses, free=free):
         cause = Cause(OUT_OF_MEMORY_CODE, f"{cause.words}, with too little memory to load")
@@ -78,7 +78,7 @@ def explained(cause: Cause, spec: EngineSpec, addresses: int | None, *, loading:
 
 
 def without_memory(cause: Cause, spec: EngineSpec, free_bytes: int) -> Cause:
-    """Return the cause with the memory that there was, and what would need less."""
+    """Return the cause with the free memory, and a setting that needs less."""
     free = f"{human_size(free_bytes)} were free"
     if spec.is_elsewhere:
         return Cause(cause.code, f"{cause.words} ({free}; its model is on a server)")
@@ -88,7 +88,7 @@ def without_memory(cause: Cause, spec: EngineSpec, free_bytes: int) -> Cause:
 
 
 def _smaller(spec: EngineSpec) -> str:
-    """Return which setting lowers what an engine needs."""
+    """Return which setting lowers an engine's memory use."""
     model, compute_type, context = (
         setting(spec.section, key) for key in ("model", "compute_type", "context")
     )
@@ -103,14 +103,14 @@ def _smaller(spec: EngineSpec) -> str:
 
 
 def died(spec: EngineSpec, part: Part, cause: Cause, *, has_loaded: bool) -> EngineError:
-    """Return the error of a process whose first death is the last."""
+    """Return the error of a process that is not restarted after its first death."""
     when = "with" if has_loaded else "while it loaded"
     return EngineError(cause.code, f"{sentence(part.name)} {cause.words} {when} {spec.model}.")
 
 
 def crashes_always(spec: EngineSpec, part: Part, cause: Cause) -> ModelCrashError:
-    """Return the error of a model that has crashed too often while it was loaded."""
-    # Then the model is not to blame, and may be tried again as it is.
+    """Return the error of a model that has crashed too often during loading."""
+    # Without enough memory the model is not at fault, and may be tried again unchanged.
     lacked_memory = cause.code == OUT_OF_MEMORY_CODE
     return ModelCrashError(
         cause.code if lacked_memory else "model-crashes",
@@ -137,12 +137,12 @@ def sentence(words: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What follows a death."""
+    """The reaction to a death."""
 
     delay_s: float = 0.0
-    """Seconds until the next process is started."""
+    """Seconds until the next process starts."""
     less_gpu: bool = False
-    """Whether that has less work on the GPU."""
+    """Whether the next process gets less work on the GPU."""
     given_up: bool = False
     """There is no next process."""
 
@@ -151,14 +151,14 @@ class Supervision:
     """Counts one engine's deaths. Times are monotonic seconds."""
 
     def __init__(self, gpu_shares: Sequence[float] = (1.0,)) -> None:
-        """Take the shares of the GPU work that may be tried."""
+        """`gpu_shares` are the shares of the GPU work to try, in order."""
         self._shares = gpu_shares
         self._step = 0
         self._loaded_s: float | None = None
         self._deaths = 0
         self._gpu_deaths = 0
         self.load_crashes = 0
-        """Deaths in a row while loading."""
+        """Consecutive deaths during loading."""
 
     @property
     def gpu_share(self) -> float:
@@ -167,7 +167,7 @@ class Supervision:
 
     @property
     def given_up(self) -> bool:
-        """Whether the model has crashed too often while it was loaded."""
+        """Whether the model has crashed too often during loading."""
         return self.load_crashes >= LOAD_CRASHES
 
     def loaded(self, now_s: float) -> None:
@@ -176,12 +176,12 @@ class Supervision:
         self.load_crashes = 0
 
     def died(self, now_s: float, *, on_gpu: bool) -> Decision:
-        """Note a death, while loading unless `loaded` was noted; decide what follows."""
+        """Note a death and decide what follows; without `loaded` before, it was during loading."""
         loading = self._loaded_s is None
         if self._loaded_s is not None and now_s - self._loaded_s >= _CALM_S:
             self._deaths = self._gpu_deaths = 0
         self._loaded_s = None
-        # With nothing of the GPU left to give up it is a death like any other.
+        # Without a smaller GPU share it is a death like any other.
         if on_gpu and self._step + 1 < len(self._shares):
             return self._died_on_gpu()
         if loading:
@@ -190,12 +190,12 @@ class Supervision:
                 return Decision(given_up=True)
             return Decision(_wait_s(self.load_crashes))
         self._deaths += 1
-        # A model that has loaded may do so again at once; one that has not waits from the first on.
+        # A model that had loaded restarts at once the first time; one that had not always waits.
         return Decision(_wait_s(self._deaths - 1))
 
     def _died_on_gpu(self) -> Decision:
         self._gpu_deaths += 1
-        # The same once more: a new process begins with empty caches on the GPU.
+        # Try the same once more: a new process begins with empty caches on the GPU.
         if self._gpu_deaths < 2:
             return Decision()
         self._gpu_deaths = 0
@@ -204,6 +204,6 @@ class Supervision:
 
 
 def _wait_s(deaths: int) -> float:
-    """Return 0 for none, then 1, 2, 4 ... seconds."""
-    # The inner limit keeps the power from overflowing after days of deaths.
+    """Return the back-off: 0 for no deaths, then 1, 2, 4 ... seconds."""
+    # The inner limit prevents an overflow of the power after days of deaths.
     return min(_MOST_S, _FIRST_S * 2.0 ** min(deaths - 1, 32)) if deaths > 0 else 0.0

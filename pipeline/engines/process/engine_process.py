@@ -1,7 +1,7 @@
-"""An engine in a process of its own: what goes wrong in it ends that process and nothing else.
+"""An engine in a separate process: a crash ends that process and nothing else.
 
-`RecognizerProcess`, `TranslatorProcess` and `SpeakerProcess` are engines like those that they
-start: each talks to a child (`child`) over a socket, and `keeper` sees that there is one.
+`RecognizerProcess`, `TranslatorProcess` and `SpeakerProcess` have the interface of the engines
+that they start. Each talks to a child (`child`) over a socket, and `keeper` keeps one running.
 
 Requests and answers are messages of `channel`:
 
@@ -15,8 +15,8 @@ Requests and answers are messages of `channel`:
     {"do": "score", "text", "targets", "previous", "log_level"}       -> {"is": "done", "value"}
     {"do": "speak", "text", "lang", "rate", "log_level"}   -> {"is": "done", "value": {}} + samples
 
-or {"is": "error", ...} with the fields of the StarkError; done and error also with the engine's
-`degraded_reason`. Before them the child gets the engine's description and answers
+or {"is": "error", ...} with the fields of the StarkError. Done and error also hold the engine's
+`degraded_reason`. Before the first request the child gets the engine's description and answers
 {"is": "loaded", ...}.
 """
 
@@ -42,22 +42,22 @@ from pipeline.engines.process.keeper import KeptProcess
 from pipeline.engines.protocols import PLAIN, SentencePair, TranslationRequest, never
 from pipeline.engines.specification import EngineSpec, Part
 
-# Shorter: an engine that is slow to notice is killed. Longer: finals wait behind a hang.
+# If shorter, an engine that notices its deadline late is killed. If longer, finals wait for a hang.
 _GRACE_S = 1.0
-"""So much longer than its own deadline a translator may take."""
+"""How much longer than its own deadline a translator may take."""
 
 _LOOK_S = 0.02
-"""How often it is looked whether a translation is still wanted."""
+"""How often to check whether a translation is still wanted."""
 
 _CANCELLED = EngineCancelledError.__name__
 
 _GPU_ERRORS = {"gemma-failed", "stt-failed"}
-"""Errors behind which there may be a GPU that has died."""
+"""Errors that a dead GPU may cause."""
 
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What an engine has done since the start of the service, in all of its processes."""
+    """An engine's work since the start of the service, summed over all its processes."""
 
     busy_s: float = 0.0
     prompt_tokens: int = 0
@@ -65,17 +65,17 @@ class Work:
 
     @property
     def tokens_per_s(self) -> float | None:
-        """Tokens made in a second of work, None before the first."""
+        """Generated tokens per second of work, None before the first."""
         return self.generated_tokens / self.busy_s if self.generated_tokens else None
 
 
 class EngineProcess(KeptProcess):
-    """Asks the process. Calls are for one thread."""
+    """Sends requests to the process. Only one thread may call it."""
 
     work = Work()
-    """Replaced whole after each call: another thread may read it."""
+    """Replaced as a whole after each call: another thread may read it."""
     added_s = 0.0
-    """What the last call took beyond the engine's own time: the way there and back."""
+    """How long the last call took beyond the engine's own time: the transfer both ways."""
 
     def __init__(self, spec: EngineSpec, part: Part, **options: Any) -> None:
         super().__init__(spec, part, **options)
@@ -91,27 +91,27 @@ class EngineProcess(KeptProcess):
         is_cancelled: Callable[[], bool] | None = None,
     ) -> dict[str, Any]:
         """Return the value of the answer. Raises EngineError or its subclass EngineGoneError."""
-        # Taken once: the keeper may put the next process in its place at any time.
+        # Read once: the keeper may replace the process at any time.
         child, patience = self.take_child(), Patience(patience_s)
         start_s = time.perf_counter()
         # With each request: the settings may change while the engine runs.
         message = {**request, "log_level": own_log_level()}
         try:
-            # A score may be asked for by another thread: answers must not be mixed up.
+            # Another thread may request a score: answers must not be mixed up.
             with child.lock:
                 child.channel.send(message, data, patience=patience)
                 while True:
                     if is_cancelled is not None and _await(child.channel, is_cancelled, patience):
                         child.channel.send({"do": "cancel"}, patience=patience)
-                        # Once: what comes now is the error, or a text that was done already.
+                        # Cancel once: the answer is now the error, or a text that was already done.
                         is_cancelled = None
                     answer, sent = child.channel.receive(patience)
                     if answer["is"] != "text":
                         break
                     if on_text is not None:
                         on_text(answer["text"])
-        # Before OSError, of which it is one. The process is killed and not asked again: its late
-        # answer would be taken for that of the next request.
+        # Before OSError, its base class. The process is killed and not reused: its late answer
+        # would be taken for the answer to the next request.
         except TimeoutError:
             child.kill(Cause("engine-hangs", f"did not answer for {patience_s:.0f} s"))
             self.lose(child)
@@ -120,7 +120,7 @@ class EngineProcess(KeptProcess):
         except ValueError:
             child.kill(Cause("engine-crashed", "answered nonsense"))
             self.lose(child)
-        # Each time: the server behind an engine may be gone, or back.
+        # Each time: the server behind an engine may have gone or come back.
         self.note_reason(answer.get("degraded_reason", ""))
         if answer["is"] == "error":
             self._raise(answer, child)
@@ -128,7 +128,7 @@ class EngineProcess(KeptProcess):
         value: dict[str, Any] = answer["value"]
         if sent:
             value["data"] = sent
-        with self._counting:  # a score is asked for by another thread
+        with self._counting:  # another thread may request a score
             self.work = Work(
                 self.work.busy_s + answer["took_s"],
                 self.work.prompt_tokens + value.get("prompt_tokens", 0),
@@ -137,7 +137,7 @@ class EngineProcess(KeptProcess):
         return value
 
     def _raise(self, answer: Mapping[str, Any], child: ChildProcess) -> NoReturn:
-        # A CUDA context that has failed once answers every later call with the same error.
+        # A CUDA context that failed once returns the same error for every later call.
         if child.gpu_layers and answer["code"] in _GPU_ERRORS:
             child.kill(Cause("gpu-failed", f"failed on the GPU: {answer['message']}"))
             self.lose(child)
@@ -146,14 +146,14 @@ class EngineProcess(KeptProcess):
 
 
 def _written(value: Mapping[str, Any]) -> int:
-    """Return how many tokens a translation has; a recognition does not tell that of finals."""
+    """Return a translation's token count. A recognition's `tokens` is not a number."""
     tokens = value.get("tokens", 0)
     return tokens if isinstance(tokens, int) else 0
 
 
 def _await(channel: Channel, is_cancelled: Callable[[], bool], patience: Patience) -> bool:
     """Wait for a message; return True instead as soon as the request is cancelled."""
-    while not is_cancelled():  # first: a quick translator's words leave no time without a message
+    while not is_cancelled():  # first: a fast translator always has a message ready
         if channel.has_message(_LOOK_S):
             return False
         patience.spend(_LOOK_S)
@@ -161,7 +161,7 @@ def _await(channel: Channel, is_cancelled: Callable[[], bool], patience: Patienc
 
 
 class RecognizerProcess(EngineProcess):
-    """A Recognizer in a process of its own. A call waits while that is being replaced."""
+    """A Recognizer in a separate process. A call waits while the process is being replaced."""
 
     hotwords = ""
     lang = ""
@@ -169,15 +169,15 @@ class RecognizerProcess(EngineProcess):
     def __init__(self, spec: EngineSpec, part: Part, **options: Any) -> None:
         super().__init__(spec, part, **options)
         self.is_cancelled = never
-        # What a server may take before the recognizer of this machine begins.
+        # How long a server may take before this machine's own recognizer begins.
         self._server_s: float = spec.arguments.get("server", {}).get("deadline_s", 0.0)
 
     def recognize(self, pcm: Pcm, *, final: bool, prefix: Sequence[int] = ()) -> Recognition:
         """Return the text of `pcm`, shape (n,). Raises EngineError.
 
-        EngineCancelledError: nobody wants the text any more.
-        EngineGoneError: the process ended meanwhile; the next call is for another one.
-        ModelCrashError and other ModelErrors: there will be no other one.
+        EngineCancelledError: the text is no longer wanted.
+        EngineGoneError: the process ended meanwhile; the next call uses a new one.
+        ModelCrashError and other ModelErrors: there will be no new process.
         """
         request = {
             "do": "recognize",
@@ -186,15 +186,15 @@ class RecognizerProcess(EngineProcess):
             "hotwords": self.hotwords,
             "lang": self.lang,
         }
-        # A long utterance takes a slow machine longer than it took to say.
+        # A slow machine needs longer for a long utterance than its duration.
         patience_s = self._hang_s + 2 * len(pcm) / SAMPLE_RATE + self._server_s
-        # A view with gaps has no bytes that could be sent as they lie.
+        # Only a contiguous array can be sent without a copy.
         samples = np.ascontiguousarray(pcm, np.float32)
         value = self._call(
             request, samples.data, patience_s=patience_s, is_cancelled=self.is_cancelled
         )
         heard = value.pop("words")
-        # JSON has no NaN: a probability that is none comes as null. Then the model gives none.
+        # JSON has no NaN, so such a probability arrives as null: then no words are returned.
         is_measured = all(word["probability"] is not None for word in heard)
         words = tuple(Word(**word) for word in heard) if is_measured else ()
         tokens = tuple(Token(**token) for token in value.pop("tokens"))
@@ -204,7 +204,7 @@ class RecognizerProcess(EngineProcess):
 
 
 class TranslatorProcess(EngineProcess):
-    """A Translator in a process of its own. While that is being replaced a call raises at once."""
+    """A Translator in a separate process. While it is being replaced, a call raises at once."""
 
     def __init__(self, spec: EngineSpec, part: Part, **options: Any) -> None:
         super().__init__(spec, part, **options)
@@ -214,7 +214,7 @@ class TranslatorProcess(EngineProcess):
         """The language to translate into; may change between calls."""
 
     def translate(self, text: str, request: TranslationRequest = PLAIN) -> Translation:
-        """Translate `text`. Raises EngineError: EngineGoneError where there is no process,
+        """Translate `text`. Raises EngineError: EngineGoneError if there is no process,
         EngineCancelledError.
         """
         endless = math.isinf(self.deadline_s)
@@ -230,7 +230,7 @@ class TranslatorProcess(EngineProcess):
             "stream": request.on_text is not None,
             "deadline_s": None if endless else self.deadline_s,
         }
-        # The engine keeps its own deadline; the second more is for one that cannot any more.
+        # The engine enforces its own deadline; the extra second is for an engine that hangs.
         patience_s = self._hang_s if endless else self.deadline_s + _GRACE_S
         value = self._call(
             message, patience_s=patience_s, on_text=request.on_text, is_cancelled=self.is_cancelled
@@ -243,9 +243,9 @@ class TranslatorProcess(EngineProcess):
     def score(
         self, text: str, targets: Sequence[str], previous: SentencePair | None = None
     ) -> list[tuple[float, float]]:
-        """Return the mean log-probability of translations and that of their least likely token.
+        """Return each translation's mean log-probability, and that of its least likely token.
 
-        Only a quick translator can. Any thread may ask. Raises EngineError.
+        Only a fast translator supports it. Any thread may call it. Raises EngineError.
         """
         request = {
             "do": "score",
@@ -269,21 +269,21 @@ def _pair(pair: SentencePair | None) -> dict[str, str] | None:
 
 
 def _encodable(text: str) -> str:
-    """Return `text` with a question mark for every half of a character."""
-    # orjson refuses them: UTF-8 has no halves of surrogate pairs.
+    """Return `text` with a question mark for every lone surrogate."""
+    # orjson refuses lone surrogates, because UTF-8 cannot encode them.
     return text.encode(errors="replace").decode()
 
 
 class SpeakerProcess(EngineProcess):
-    """A Speaker in a process of its own. While that is being replaced a call raises at once."""
+    """A Speaker in a separate process. While it is being replaced, a call raises at once."""
 
     def speak(self, text: str, lang: str, rate: float) -> Pcm:
-        """Return `text` as speech at 24 kHz, shape (n,); empty where nothing can be said.
+        """Return `text` as speech at 24 kHz, shape (n,); empty if nothing can be spoken.
 
-        Raises EngineError; EngineGoneError where there is no process.
+        Raises EngineError; EngineGoneError if there is no process.
         """
         request = {"do": "speak", "text": _encodable(text), "lang": lang, "rate": rate}
-        # The engine keeps its own deadline; the second more is for one that cannot any more.
+        # The engine enforces its own deadline; the extra second is for an engine that hangs.
         patience_s = self.spec.arguments["deadline_s"] + _GRACE_S
         value = self._call(request, patience_s=patience_s)
         return np.frombuffer(value.get("data", b""), np.float32)

@@ -1,6 +1,6 @@
-"""Makes the engines that the settings ask for, in this process or each in one of its own.
+"""Make the engines that the settings ask for, in this process or each in its own process.
 
-Nothing heavy is imported before they load.
+No heavy library is imported before an engine loads.
 """
 
 from __future__ import annotations
@@ -57,13 +57,13 @@ from pipeline.models.resolve import resolve
 _PARTIAL, _FINAL, _COMPARE = "translate.partial", "translate.final", "translate.compare"
 
 _GROWTH_BYTES = 1_500_000_000
-"""Growth of an engine's memory after which it is replaced."""
+"""An engine whose memory grows by more than this is replaced."""
 _TEST_HANG_S = 120.0
-"""In a test an engine may be as slow as it likes: the test says how slow."""
+"""A call may take this long in a test: a test measures how slow an engine is."""
 
 
 def audio_source(settings: Settings, *, loop: bool = False) -> AudioSource:
-    """Return the file of `audio.input`, or else the microphone."""
+    """Return the file of `audio.input` if it is set, else the microphone."""
     audio = settings.audio
     if audio.input:
         return audio_file(settings, loop=loop)
@@ -82,7 +82,7 @@ def speech_detector() -> SpeechDetector:
 
 
 def song_detector() -> SongDetector:
-    """Return the head that tells song from speech."""
+    """Return the classifier that separates song from speech."""
     return LinearSongDetector()
 
 
@@ -94,13 +94,13 @@ def recognizer(settings: Settings, dictionary: Dictionary) -> Recognizer:
 
 
 def partial_translator(settings: Settings) -> Translator | None:
-    """Return the translator of the partial pass, None where there is none. Raises ModelError."""
+    """Return the translator of the partial pass, None if there is none. Raises ModelError."""
     spec = partial_spec(settings)
     return make_translator(spec) if spec else None
 
 
 def final_translator(settings: Settings) -> Translator | None:
-    """Return the translator of the final pass, None where the partial's text is final at once.
+    """Return the translator of the final pass, None if the partial's text is final at once.
 
     Raises ModelError.
     """
@@ -115,7 +115,7 @@ def recognizer_spec(settings: Settings) -> EngineSpec:
 
 
 def local_recognizer_spec(settings: Settings) -> EngineSpec:
-    """Return the description of the one on this machine, which stands in for one on a server.
+    """Return the description of the local recognizer, the fallback of one on a server.
 
     Raises ModelError, ConfigError.
     """
@@ -141,7 +141,7 @@ def local_recognizer_spec(settings: Settings) -> EngineSpec:
         "window_s": stt.window_s or own_window_s(model, library),
     }
     if len(spoken) > 1:
-        # Whisper's own English is the draft of each pair that has no quick translator.
+        # Pairs without a quick translator take Whisper's own English as the draft.
         drafts = missing_pairs(settings, (partial_spec,))
         langs = {said for said, into in drafts if said != "en"}
         arguments |= {"also_spoken": spoken[1:], "to_english": sorted(langs)}
@@ -160,7 +160,7 @@ def partial_spec(settings: Settings) -> EngineSpec | None:
 
 
 def local_spec(settings: Settings) -> EngineSpec | None:
-    """Return the description of what stands in for a quick translator on a server, if anything.
+    """Return the description of the local fallback of a quick translator on a server, if any.
 
     Raises ModelError.
     """
@@ -171,7 +171,7 @@ def local_spec(settings: Settings) -> EngineSpec | None:
 
 
 def has_local(settings: Settings) -> bool:
-    """Whether a local quick translator stands in for one on a server."""
+    """Whether a local quick translator is the fallback of one on a server."""
     partial = settings.translate.partial
     return partial.engine == "openai" and bool(partial.local)
 
@@ -195,7 +195,7 @@ def _final_spec(settings: Settings, chosen: Final | Compare, section: str) -> En
             return gemma_spec(settings, chosen, section)
         case "openai":
             return openai_spec(settings, chosen, section)
-        # Finals by Marian are the partial pass's: no translator of their own.
+        # Finals by Marian come from the partial pass: they need no translator of their own.
         case "marian" if isinstance(chosen, Compare):
             return marian_spec(settings, chosen, section)
     return None
@@ -238,14 +238,14 @@ class EngineProcesses:
         for target in self.extra_targets:
             every += [target.partial, target.final]
         found = map(process_of, every)
-        # What several languages share is one process.
+        # Several languages may share one process: list it once.
         return list({id(engine): engine for engine in found if engine is not None}.values())
 
 
 def engine_processes(settings: Settings, *, compare: bool, speech: bool = False) -> EngineProcesses:
     """Return the engines that the settings ask for, not yet started. Raises ModelError.
 
-    `compare`: with the second final translator, `speech`: with what speaks, if there is one.
+    `compare` adds the second final translator, `speech` adds the speaker, if there is one.
     """
     second = compare_spec(settings) if compare else None
     finals = _final_processes(settings)
@@ -270,12 +270,12 @@ def _speaker(settings: Settings) -> SpeakerProcess | BrokenSpeaker | None:
     try:
         return speaker_process(settings)
     except (ModelError, ConfigError) as error:
-        # A voice that cannot be had is told when it is loaded: captions go on without one.
+        # A missing voice is reported at loading: captions continue without speech.
         return BrokenSpeaker(error)
 
 
 def speaker_process(settings: Settings, *, restarts: bool = True) -> SpeakerProcess | None:
-    """Return what speaks in a process of its own, not yet started; None if nothing does.
+    """Return the speaker in its own process, not yet started; None if there is none.
 
     Raises ModelError, ConfigError.
     """
@@ -294,8 +294,8 @@ def _extra_partial(narrowed: Settings) -> TranslatorProcess | BrokenTranslator |
 def _final_processes(
     settings: Settings,
 ) -> dict[str, TranslatorProcess | LanguageTranslator | BrokenTranslator | None]:
-    """Return the final translator of each target language, in turns at one where that can be."""
-    # The main target is the first: a process that it shares is called after it.
+    """Return the final translator of each target language; similar languages share a process."""
+    # The main target is first: a process that it shares is named after it.
     specs = {settings.translate.target: final_spec(settings)}
     broken: dict[str, BrokenTranslator] = {}
     for narrowed in settings.by_target():
@@ -306,7 +306,7 @@ def _final_processes(
             specs[narrowed.translate.target] = spec
     alike: list[tuple[EngineSpec, list[str]]] = []
     for lang, spec in specs.items():
-        # One process for all that are alike: its weights are in memory once.
+        # Languages with equal specs share a process, so the weights are in memory once.
         same = next((langs for other, langs in alike if spec and other.is_like(spec)), None)
         if same is not None:
             same.append(lang)
@@ -314,18 +314,18 @@ def _final_processes(
             alike.append((spec, [lang]))
     finals: dict[str, TranslatorProcess | LanguageTranslator | BrokenTranslator | None]
     finals = {**dict.fromkeys(specs), **broken}
-    # Languages that ask one server share its requests, each with a process of its own.
+    # Languages on one server share its limit of requests; each has its own process.
     servers: dict[str, Turns] = {}  # by the server's address
     for each in settings.for_each_target():
         final = each.translate.final
         if final.engine == "openai":
-            # Where several targets name one server the first says how many requests that takes.
+            # If several targets name one server, the first sets how many requests it takes.
             servers.setdefault(each.server_of(final).url, Turns(final.requests))
     first = settings.translate.target
     for spec, langs in alike:
         part = FINAL if first in langs else _part(FINAL, ", ".join(langs))
         process = TranslatorProcess(spec, part, **_process_options(settings, restarts=True))
-        # On a server `langs` is one: `is_like` never puts servers together.
+        # `langs` has one language on a server: `is_like` never merges servers.
         at_server = spec.is_elsewhere and len(specs) > 1
         if len(langs) == 1 and not at_server:
             finals[langs[0]] = process
@@ -337,21 +337,21 @@ def _final_processes(
 
 
 def _part(part: Part, langs: str) -> Part:
-    """Return a part for extra targets, by which faults and logs tell it apart."""
+    """Return the part of extra targets, with its own name in faults and logs."""
     return replace(part, key=f"{part.key}-{langs}", name=f"{part.name} ({langs})")
 
 
 def _of_target(
     describe: Callable[[Settings], EngineSpec | None], narrowed: Settings
 ) -> EngineSpec | BrokenTranslator | None:
-    """Return the description of an extra target's engine, or what says that it is broken.
+    """Return the description of an extra target's engine, or a BrokenTranslator.
 
-    Raises as `extra_spec` does, where the settings are wrong.
+    Raises as `extra_spec` does if the settings are wrong.
     """
     try:
         return extra_spec(describe, narrowed)
     except ModelError as error:
-        if error.code == "model-broken":  # costs this language only
+        if error.code == "model-broken":  # only this language is lost
             return BrokenTranslator(error)
         raise
 
@@ -359,17 +359,17 @@ def _of_target(
 def extra_spec(
     describe: Callable[[Settings], EngineSpec | None], narrowed: Settings
 ) -> EngineSpec | None:
-    """Return the description of an extra target's engine; None as well where no model is known of
-    its pair and the language is one of those that are spoken.
+    """Return the description of an extra target's engine.
 
+    Return None also if the language is spoken too and its pair has no known model.
     Raises ModelError and ConfigError that name the target.
     """
     lang = narrowed.translate.target
     try:
         if (spec := describe(narrowed)) is not None and spec.kind != "marian":
-            language(lang)  # a prompt has to name it
+            language(lang)  # a prompt must name the language
     except (ModelError, ConfigError) as error:
-        # Of what is spoken as well, captions can be made without a translator.
+        # A language that is also spoken has captions without a translator.
         if error.code == "lang-unsupported" and lang in narrowed.translate.spoken:
             return None
         message = f"translate.targets, {lang!r}: {error.message}"
@@ -380,10 +380,10 @@ def extra_spec(
 def recognizer_process(
     settings: Settings, *, restarts: bool = True, local: bool = False
 ) -> RecognizerProcess:
-    """Return the recognizer in a process of its own, not yet started. Raises ModelError.
+    """Return the recognizer in its own process, not yet started. Raises ModelError.
 
-    Without `restarts`, for a test, its first death is the last, and it may take its time.
-    `local`: the one on this machine, and no server.
+    Without `restarts` (for a test) the first death is final, and the hang limit is longer.
+    `local` asks for the recognizer on this machine, not one on a server.
     """
     spec = local_recognizer_spec(settings) if local else recognizer_spec(settings)
     return RecognizerProcess(spec, RECOGNIZER, **_process_options(settings, restarts=restarts))
@@ -392,7 +392,7 @@ def recognizer_process(
 def translator_process(
     settings: Settings, spec: EngineSpec | None, part: Part, *, restarts: bool = True
 ) -> TranslatorProcess | None:
-    """Return a translator in a process of its own, not yet started; None for None."""
+    """Return a translator in its own process, not yet started; None if `spec` is None."""
     if spec is None:
         return None
     return TranslatorProcess(spec, part, **_process_options(settings, restarts=restarts))
@@ -402,7 +402,7 @@ def missing_pairs(
     settings: Settings,
     passes: Sequence[Callable[[Settings], EngineSpec | None]] = (partial_spec, final_spec),
 ) -> tuple[tuple[str, str], ...]:
-    """Return the pairs (spoken, caption language) without a translator, of several spoken ones.
+    """Return the pairs (spoken, caption language) without a translator, if several are spoken.
 
     A translator for one of the `passes` is enough.
     """
@@ -410,9 +410,9 @@ def missing_pairs(
         return ()
     translated = {(settings.translate.source, settings.translate.target)}
     for narrowed in settings.by_target():
-        # Nothing is described yet: a broken model raises within the block below.
+        # A generator: a broken model raises only within the block below.
         specs = (extra_spec(describe, narrowed) for describe in passes)
-        with suppress(ModelError):  # a broken one is told of when it is loaded
+        with suppress(ModelError):  # a broken model is reported when it is loaded
             if not any(specs):
                 continue
         translated.add((narrowed.translate.source, narrowed.translate.target))
@@ -420,7 +420,7 @@ def missing_pairs(
 
 
 def what_stands_in(settings: Settings, pair: tuple[str, str]) -> tuple[str, str]:
-    """Return a sentence on a pair without a translator, and what to do about it."""
+    """Return a sentence about a pair without a translator, and the fix."""
     said, into = (language(code) for code in pair)
     first = settings.translate.source
     meanwhile = f"{said} captions are shown in {said}"

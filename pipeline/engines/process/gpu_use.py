@@ -1,4 +1,4 @@
-"""What an engine's process takes of a GPU, as nvidia-smi tells it."""
+"""The GPU use of an engine's process, from nvidia-smi."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from dataclasses import dataclass
 
 _PATIENCE_S = 10.0
 _WATCH_S, _WATCH_PATIENCE_S = 10.0, 2.0
-"""How often a watch looks, and how long an answer may take: meanwhile the keeper that looks would
-not notice its process's death.
+"""Seconds between two queries of a watch, and the timeout of a query: during a query the keeper
+does not notice its process's death.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class GpuUse:
-    """What one process holds of its GPUs, and how busy the busiest of them is with all of them."""
+    """One process's memory on its GPUs, and the load of the busiest of them by all processes."""
 
     memory_bytes: int
     busy: float | None
-    """Share of the last moment in which the GPU was at work, 0..1; None if it does not tell."""
+    """Share of the last moment in which the GPU was busy, 0..1; None if unknown."""
 
 
 def query(*arguments: str, patience_s: float = _PATIENCE_S) -> str:
-    """Return the lines of `nvidia-smi` for a query, "" where there is no GPU or no answer."""
+    """Return the output of `nvidia-smi` for a query, "" if there is no GPU or no answer."""
     program = shutil.which("nvidia-smi")
     if program is None:
         return ""
@@ -38,51 +38,51 @@ def query(*arguments: str, patience_s: float = _PATIENCE_S) -> str:
             check=True,
         )
     except (OSError, subprocess.SubprocessError, UnicodeDecodeError):
-        return ""  # installed, and without a GPU or its driver; or it hangs with the GPU
+        return ""  # installed, but without a GPU or driver; or it hangs with the GPU
     return done.stdout
 
 
 def gpu_use(pid: int, *, patience_s: float = _PATIENCE_S) -> GpuUse | None:
-    """Return what the process `pid` takes of a GPU, None if it is on none or nobody can tell.
+    """Return the GPU use of the process `pid`, None if it uses no GPU or that is unknown.
 
-    In a container the driver may count processes in another way; then nothing is known.
+    In a container the driver may number processes differently; then the use is unknown.
     """
     listed = query("--query-compute-apps=pid,gpu_uuid,used_gpu_memory", patience_s=patience_s)
     held = parse_processes(listed).get(pid)
     if not held:
         return None
-    # Only of a process that is on one: each question starts a program.
+    # Only for a process on a GPU: each query starts a program.
     asked = query("--query-gpu=uuid,utilization.gpu", patience_s=patience_s)
     shares = parse_shares(asked)
-    # A process may be on several GPUs: the busiest is the one that holds it up.
+    # A process may use several GPUs: the busiest one slows it down.
     busy = max((shares[gpu] for gpu in held if gpu in shares), default=None)
     return GpuUse(sum(held.values()), busy)
 
 
 class GpuWatch:
-    """Looks now and then what a process takes of a GPU. For one thread; any may read `use`."""
+    """Queries a process's GPU use from time to time. For one thread; any may read `use`."""
 
     use: GpuUse | None = None
-    """As it was at the last look, None on no GPU or if nobody can tell."""
+    """The use at the last query, None without a GPU or if it is unknown."""
     _next_s = 0.0
 
     def look(self, pid: int) -> None:
-        """Look, if that is due."""
+        """Query the use, if that is due."""
         if time.monotonic() >= self._next_s:
             self.use = gpu_use(pid, patience_s=_WATCH_PATIENCE_S)
-            # Counted from the answer: a slow one must not make the next question due at once.
+            # Counted from the answer: after a slow answer, the next query must not be due at once.
             self._next_s = time.monotonic() + _WATCH_S
 
     def forget(self) -> None:
-        """Begin anew: the process has ended."""
+        """Reset the watch: the process has ended."""
         self.use, self._next_s = None, 0.0
 
 
 def parse_processes(listed: str) -> dict[int, dict[str, int]]:
-    """Return bytes by process and GPU from lines `pid, uuid, MiB`; others are left out."""
+    """Return bytes by process and GPU from lines `pid, uuid, MiB`; other lines are skipped."""
     found: dict[int, dict[str, int]] = {}
     for line in listed.splitlines():
-        # ValueError also comes of a line that has not three columns.
+        # A line without three columns raises ValueError too.
         with suppress(ValueError):  # "[N/A]"
             pid, gpu, mib = (each.strip() for each in line.split(","))
             found.setdefault(int(pid), {})[gpu] = int(mib) << 20
@@ -90,7 +90,7 @@ def parse_processes(listed: str) -> dict[int, dict[str, int]]:
 
 
 def parse_shares(listed: str) -> dict[str, float]:
-    """Return each GPU's share of busy time from lines `uuid, percent`; others are left out."""
+    """Return each GPU's share of busy time from lines `uuid, percent`; other lines are skipped."""
     found = {}
     for line in listed.splitlines():
         with suppress(ValueError):

@@ -1,8 +1,8 @@
 """Keep an engine's process alive: start it, watch it, start the next one after its death.
 
-A thread beside each engine does that, the keeper. It waits until the child has loaded, passes its
-log lines on, looks at its memory, and decides with `deaths.Supervision` what follows a death.
-Nothing here imports an engine's library.
+Each engine has a thread for this, the keeper. It waits until the child has loaded, passes on its
+log lines, checks its memory, and decides with `deaths.Supervision` what follows a death.
+This module imports no engine's library.
 """
 
 from __future__ import annotations
@@ -42,21 +42,21 @@ Tell = Callable[[str, str], None]
 """Takes a fault's code and message, in the keeper's thread."""
 
 _END_S = 1.0
-"""Seconds that an idle process may take to end by itself."""
+"""Seconds that an idle process has to end by itself."""
 
 _BREAKS = 3
-"""So many errors of a keeper itself without a loaded process between them are not survived."""
+"""The keeper gives up after this many errors of its own with no loaded process in between."""
 
 _MEMORY_S = 2.0
-"""How often the memory is looked at."""
+"""Seconds between two checks of the memory."""
 
 
 class KeptProcess:
-    """Keeps a process for one engine alive. Calls are for one thread.
+    """Keeps a process for one engine alive. Calls must come from one thread.
 
-    `crashes` remembers models that crash while they are loaded. A process that grows by more than
-    `growth_bytes` after loading is replaced (0: never), and one that takes `hang_s` for a call.
-    Without `restarts` the first death is the last.
+    `crashes` remembers models that crash while they load. A process is replaced if it grows by
+    more than `growth_bytes` after loading (0: never), or if a call takes `hang_s`.
+    Without `restarts` the first death is final.
     """
 
     def __init__(
@@ -77,25 +77,25 @@ class KeptProcess:
         self._restarts = restarts
         self._supervision = Supervision(GPU_SHARES[spec.kind])
         self._changed = threading.Condition()
-        # Guarded by it: the process that can be asked, and the one that there is.
+        # `_changed` guards both: the process that takes calls, and the process that exists.
         self._ready: ChildProcess | None = None
         self._running: ChildProcess | None = None
         self._given_up: StarkError | None = None
         self._closing = threading.Event()
         self._away = self._less_gpu = self._own_reason = ""
-        self._load_limit_s = loading_limit_s(spec.model)  # a later load depends on the first
+        self._load_limit_s = loading_limit_s(spec.model)  # the first load sets that of later ones
         self._tell: Tell | None = None
         self._untold: list[tuple[str, str]] = []
         self._keeper: Thread | None = None
-        self._breaks = 0  # errors of the keeper's own since a process last loaded
+        self._breaks = 0  # the keeper's own errors since a process last loaded
         self.kernels = ""
-        """The CPU features that the engine uses, where it tells."""
+        """The CPU features that the engine uses, if it reports them."""
         self.memory_bytes = 0
-        """What the process held when it was last looked at."""
+        """The memory of the process at the last check."""
         self.loaded_bytes = 0
-        """What it held when it had loaded."""
+        """The memory of the process right after loading."""
         self.load_s: float | None = None
-        """How long the last loading took, the start of the process included; None before it."""
+        """How long the last load took, with the start of the process; None before the first."""
         self.gpu = GpuWatch()
 
     @property
@@ -105,37 +105,37 @@ class KeptProcess:
 
     @property
     def pid(self) -> int | None:
-        """The number of the process that can be asked, None while there is none."""
-        # Read once: the keeper may set it to None at any moment.
+        """The pid of the process that takes calls, None while there is none."""
+        # Read once: the keeper may set `_ready` to None at any moment.
         ready = self._ready
         return ready.pid if ready else None
 
     @property
     def degraded_reason(self) -> str:
-        """Why it is degraded, "" when it is not. Any thread may ask."""
-        # Three texts, each replaced whole: a reader needs no lock.
+        """Why the engine is degraded, "" if it is not. Any thread may read this."""
+        # A reader needs no lock: each of the three texts is replaced as a whole.
         return "; ".join(filter(None, (self._away, self._less_gpu, self._own_reason)))
 
     def note_reason(self, reason: str) -> None:
-        """Take over why the engine itself is degraded, as it last said."""
+        """Store the reason that the engine itself last gave for being degraded."""
         self._own_reason = reason
 
     def cpu_s(self) -> float:
-        """Return the processor's time that the process has used, in seconds."""
+        """Return the CPU time that the process has used, in seconds."""
         ready = self._ready
         return ready.cpu_s() if ready else 0.0
 
     def listen(self, tell: Tell) -> None:
-        """Report faults to `tell` from now on, and those so far at once."""
+        """Report later faults to `tell`, and earlier ones at once."""
         with self._changed:
             self._tell = tell
-            untold, self._untold = self._untold, []
-        # Outside the lock: `tell` may call back, or wait for a thread that wants it.
-        for code, message in untold:
+            pending, self._untold = self._untold, []
+        # Outside the lock: `tell` may call back, or wait for a thread that wants the lock.
+        for code, message in pending:
             tell(code, message)
 
     def start(self) -> None:
-        """Start the process; harmless when repeated, by any thread. `load` waits for it."""
+        """Start the process. Any thread may call this, also repeatedly. `load` waits for it."""
         # Locked: the threads of two languages may load one engine at the same moment.
         with self._changed:
             if self._keeper is None:
@@ -154,20 +154,20 @@ class KeptProcess:
                 raise self._gone()
 
     def close(self) -> None:
-        """End the process, within seconds whatever it is at, and whoever waits for it."""
-        # First: a keeper that is just starting a process looks at it when that has started.
+        """End the process within seconds, whatever it does, and release waiting callers."""
+        # First: a keeper that is starting a process checks this flag after the start.
         self._closing.set()
         with self._changed:
             running, idle = self._running, self._ready is self._running
             self._changed.notify_all()
         if running is not None:
-            # The lock is free only between two calls; who is inside one is not waited for.
-            if idle and running.lock.acquire(blocking=False):  # it reads the end, and ends
+            # The lock is free only between two calls; a call that is running is not waited for.
+            if idle and running.lock.acquire(blocking=False):  # the child reads the end and exits
                 running.channel.end()
                 running.lock.release()
                 self._join(_END_S)
             running.kill(Cause("engine-closed", "was not needed any more"))
-        # Without a limit: the keeper leaves a process behind that nothing ends.
+        # No timeout: the keeper itself abandons a process that cannot be killed.
         self._join()
 
     def _join(self, timeout_s: float | None = None) -> None:
@@ -178,9 +178,9 @@ class KeptProcess:
         return bool(self._ready or self._given_up or self._closing.is_set())
 
     def take_child(self) -> ChildProcess:
-        """Return the process to ask. Raises EngineGoneError, or why there will be none."""
+        """Return the process to call. Raises EngineGoneError, or why the engine was given up."""
         with self._changed:
-            # Nothing stands in for a recognizer; a draft does for a final translator.
+            # A recognizer has no substitute, so callers wait; a final translator has the draft.
             if self.part.waits:
                 self._changed.wait_for(self._is_decided)
                 if self._given_up is not None:
@@ -190,12 +190,12 @@ class KeptProcess:
             return self._ready
 
     def lose(self, child: ChildProcess) -> NoReturn:
-        """Ask this process no more. Raises EngineGoneError."""
+        """Stop calling this process. Raises EngineGoneError."""
         with self._changed:
-            # The keeper may have put the next one in its place meanwhile.
+            # The keeper may already have replaced it.
             if self._ready is child:
                 self._ready = None
-            if not self._restarts:  # then why it died is all that is wanted
+            if not self._restarts:  # a test wants the cause of death
                 self._changed.wait_for(self._is_decided)
                 if self._given_up is not None:
                     raise self._given_up
@@ -204,13 +204,13 @@ class KeptProcess:
     def _gone(self) -> EngineGoneError:
         return EngineGoneError("engine-gone", f"{sentence(self.part.name)} is not there.")
 
-    # What the keeper does.
+    # The keeper's thread.
 
     def _keep(self) -> None:
-        # The thread begins anew after an error of its own, which may have given the engine up.
+        # The thread restarts after an error of its own; that error may have given up the engine.
         if self._given_up is not None:
             return
-        # Without restarts it is a test, and the way to find that a model is well again.
+        # Not in a test (no restarts): a test is how a repaired model is found to work again.
         if self._crashes is not None and self._restarts:
             before = self._crashes.of(self.spec.model)
             if before is not None and before.count >= LOAD_CRASHES:
@@ -220,7 +220,7 @@ class KeptProcess:
             life = self._live()
             if self._closing.is_set():
                 return
-            # Another process would refuse it again, unless a GPU has been lost meanwhile.
+            # A new process would refuse the model again, unless a GPU was lost meanwhile.
             if life.refusal is not None:
                 if not (self.loaded_bytes and life.on_gpu):
                     self._give_up(life.refusal)
@@ -230,27 +230,27 @@ class KeptProcess:
             if not self._restarts:
                 self._give_up(died(self.spec, self.part, life.cause, has_loaded=life.has_loaded))
                 return
-            # Only a death while loading on the CPU is about the file: a GPU has its own faults.
+            # Only a death while loading on the CPU points to the file: a GPU has its own faults.
             if life.cause.is_models and not (life.has_loaded or life.on_gpu) and self._crashes:
                 self._crashes.note(self.spec.model, life.cause.words)
             if decision.given_up:
                 self._give_up(crashes_always(self.spec, self.part, life.cause))
                 return
             self._tell_of_death(life, decision)
-            # Not sleep(): a service that ends need not wait for the next try.
+            # Not sleep(): a service that ends does not wait for the next try.
             self._closing.wait(decision.delay_s)
 
     def _broke(self, error: BaseException) -> None:
-        """End the process that this thread no longer looks after; the next one follows.
+        """End the process after an error in the keeper's thread; a new process follows.
 
-        An error that keeps coming back is raised, which ends the service: whoever waits for this
-        engine would wait for ever.
+        Raise an error that keeps coming back, which ends the service: callers of this engine
+        would wait for ever.
         """
         with self._changed:
             child, self._running, self._ready = self._running, None, None
         if child is not None:
             child.kill(Cause("engine-unattended", "was ended"))
-            with suppress(Exception):  # it may be what has failed before
+            with suppress(Exception):  # `end` may be what failed before
                 child.end()
         lost = f"{self.part.name} was not looked after ({described(error)})"
         self._breaks += 1
@@ -275,7 +275,7 @@ class KeptProcess:
             return Life(Cause("engine-crashed", words), on_gpu=on_gpu)
         with self._changed:
             self._running = child
-        # `close` may have come before there was a process to kill.
+        # `close` may have run before there was a process to kill.
         if self._closing.is_set():
             child.kill(Cause("engine-closed", "was not needed any more"))
         answer = self._await_loaded(child)
@@ -285,25 +285,25 @@ class KeptProcess:
             self._use(child, answer)
             self._tend(child)
         with self._changed:
-            # Before the end: nobody may take a process whose channel is about to be closed.
+            # Before `end`: no caller may take a process whose channel is about to close.
             self._running = self._ready = None
         refusal = _error_of(answer) if answer.get("is") == "error" else None
         return Life(child.end(), on_gpu=on_gpu, has_loaded=has_loaded, refusal=refusal)
 
     def _await_loaded(self, child: ChildProcess) -> dict[str, Any]:
-        """Return the child's answer to its description, {} if it died or hung instead."""
+        """Return the child's answer to its description, {} if it died or hung."""
         began_s, is_alive = time.monotonic(), True
-        # A child that has died, or writes nonsense: `end` finds out of what.
+        # If the child dies or writes nonsense, `end` finds the cause.
         with suppress(EOFError, OSError, ValueError):
             child.describe()
             while is_alive:
-                # A second at most, so that the limit below is kept to.
+                # At most a second, so that the limit below is checked in time.
                 is_alive = child.pump(1.0, answers=True) and not child.is_over
-                # Also of one that has just ended: it may have refused its model before that.
+                # A child that has just ended may have refused its model first: read its answer.
                 if child.has_answer():
                     answer, _ = child.channel.receive(Patience())
                     self.load_s = took_s = time.monotonic() - began_s
-                    # The files are in memory now: ten times as long is a hang, not a slow disk.
+                    # The files are now cached: a load ten times as long is a hang, not a slow disk.
                     self._load_limit_s = max(30.0, 10 * took_s)
                     log.debug("engine loaded", engine=self.part.key, took_s=round(took_s, 2))
                     return answer
@@ -316,7 +316,7 @@ class KeptProcess:
         layers = child.gpu_layers = facts["gpu_layers"]
         self._supervision.loaded(time.monotonic())
         if self._crashes is not None:
-            # It has loaded: what it did before tells nothing of its file any more.
+            # The model has loaded: earlier crashes no longer point to its file.
             self._crashes.forget(self.spec.model)
         self.memory_bytes = self.loaded_bytes = child.memory_bytes()
         self._own_reason, before = facts["degraded_reason"], self._less_gpu
@@ -328,25 +328,25 @@ class KeptProcess:
         self._breaks = 0
         log.info("engine", engine=self.part.key, name=self.name, pid=child.pid, gpu_layers=layers)
         with self._changed:
-            # Last: from here on others ask it, and they read what is noted above.
+            # Last: from here on other threads call it, and they read the facts set above.
             self._ready = child
             self._changed.notify_all()
         if self._less_gpu != before:
             self._report("gpu-reduced", f"{sentence(self._less_gpu)}.")
 
     def _tend(self, child: ChildProcess) -> None:
-        """Pass on what it logs, and watch its memory, until its end."""
+        """Pass on the child's log lines and watch its memory until it ends."""
         look_s = 0.0
         while child.pump(_MEMORY_S) and not child.is_over:
             now_s = time.monotonic()
             if child.gpu_layers:
                 self.gpu.look(child.pid)
-            # Each line of its log ends the wait: memory is not looked at for every one.
+            # Each log line ends the wait: do not check the memory for every line.
             if now_s < look_s:
                 continue
             look_s = now_s + _MEMORY_S
             self.memory_bytes = child.memory_bytes()
-            # A first look that failed counts nothing, and the whole model is no growth.
+            # If the first check failed (0), take this one: the model itself is no growth.
             self.loaded_bytes = self.loaded_bytes or self.memory_bytes
             grown = self.memory_bytes - self.loaded_bytes
             if self._growth_bytes and grown > self._growth_bytes:
@@ -368,13 +368,13 @@ class KeptProcess:
         with self._changed:
             self._given_up = error
             self._changed.notify_all()
-        if self.loaded_bytes and self._restarts:  # else `load` tells
+        if self.loaded_bytes and self._restarts:  # else `load` raises it
             self._report(error.code, error.message)
 
     def _report(self, code: str, message: str) -> None:
         with self._changed:
             tell = self._tell
-            # Nobody listens yet: a fault at the start is kept.
+            # Keep a fault at the start while there is no listener.
             if tell is None:
                 self._untold.append((code, message))
         if tell is not None:
@@ -383,6 +383,6 @@ class KeptProcess:
 
 
 def _error_of(answer: Mapping[str, Any]) -> StarkError:
-    # By its name among our own errors: nothing of the other process is unpickled.
+    # Look the class up by name among our own errors: nothing from the child is unpickled.
     kind: type[StarkError] = getattr(errors, answer["class"])
     return kind(answer["code"], answer["message"], answer["fix"])

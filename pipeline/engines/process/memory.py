@@ -1,7 +1,7 @@
-"""How much memory a process can get, and whether that is enough to load a model.
+"""The memory that a process can get, and whether it is enough to load a model.
 
-Libraries have many ways to say that they got no memory, and some only crash. So a load that failed
-is judged by what there was, and by their words only where that was enough.
+Libraries report a lack of memory in many ways, and some only crash. So a failed load is judged by
+the available memory first, and by the library's error only if that was enough.
 """
 
 from __future__ import annotations
@@ -13,38 +13,38 @@ from typing import Final
 import psutil
 
 _LIBRARIES_BYTES: Final = 150_000_000
-"""What an engine's interpreter and libraries hold beside the model: 125 MB with Whisper."""
+"""Memory of an engine's interpreter and libraries without the model: 125 MB with Whisper."""
 _ADDRESSES_BYTES: Final = 1_000_000_000
-"""Addresses that they take: 570 MB with Whisper on 2 cores, more with each other thread."""
+"""Their address space: 570 MB with Whisper on 2 cores, more with each further thread."""
 
 
 def address_limit(pid: int = 0) -> int | None:
-    """Return how many bytes of addresses a process may have (ulimit -v, LimitAS=), None for any.
+    """Return a process's limit of address space in bytes (ulimit -v, LimitAS=), None without one.
 
-    `pid` 0 is this process. One that is gone has no limit.
+    `pid` 0 is this process. A process that is gone has no limit.
     """
     try:
         soft, _ = psutil.Process(pid or None).rlimit(psutil.RLIMIT_AS)
-    except (AttributeError, OSError, psutil.Error):  # only Linux tells
+    except (AttributeError, OSError, psutil.Error):  # only Linux has this limit
         return None
     return None if soft == psutil.RLIM_INFINITY else int(soft)
 
 
 def free_bytes() -> int:
-    """Return how many bytes the machine, or the control group of this process, still has."""
-    # The narrowest counts: a container may have far less than the machine.
+    """Return the bytes that are free on the machine and in this process's control group."""
+    # The smallest counts: a container may have far less than the machine.
     return min(int(psutil.virtual_memory().available), *_rooms(_own_group()))
 
 
 def is_enough(model: Path, *, addresses: int | None, free: int) -> bool:
-    """Whether a model can be loaded in so many addresses (None: any) and bytes of free memory."""
+    """Whether a model fits into the address space (None: no limit) and free memory, in bytes."""
     files = size_bytes(model)
     has_addresses = addresses is None or addresses >= _ADDRESSES_BYTES + 2 * files
     return has_addresses and free >= _LIBRARIES_BYTES + files
 
 
 def size_bytes(model: Path) -> int:
-    """Return the size of a model's files, without those that cannot be looked at."""
+    """Return the size of a model's files, without inaccessible ones."""
     files = model.iterdir() if model.is_dir() else [model]
     total = 0
     for file in files:
@@ -57,17 +57,17 @@ def _own_group() -> Path:
     """Return the folder of this process's control group (version 2)."""
     with suppress(OSError):
         for line in Path("/proc/self/cgroup").read_text().splitlines():
-            # The line of version 2; version 1 has one for each controller, with its name in it.
+            # The line of version 2; version 1 has a line for each controller, with its name.
             if line.startswith("0::"):
-                # Without its slash: an absolute path would replace the folder before it.
+                # Without the leading slash: an absolute path would replace the folder before it.
                 return Path("/sys/fs/cgroup") / line[3:].lstrip("/")
     return Path("/sys/fs/cgroup")
 
 
 def _rooms(group: Path) -> list[int]:
-    """Return what a control group and those around it leave free, where they have a limit."""
+    """Return the free bytes of a control group and its parents, for those with a limit."""
     rooms = [2**63]
-    # Of all around it: a group further out may be narrower.
+    # All parents: an outer group may have a smaller limit.
     for folder in (group, *group.parents):
         with suppress(OSError, ValueError):  # "max" is no limit
             limit = int((folder / "memory.max").read_text())
@@ -77,10 +77,10 @@ def _rooms(group: Path) -> list[int]:
 
 
 def _files_cached(group: Path) -> int:
-    """Return how much of a group's memory is files read or written, which the kernel gives back."""
+    """Return the bytes of a group's file cache that the kernel can free."""
     with suppress(OSError, ValueError):
         for line in (group / "memory.stat").read_text().splitlines():
-            # The active files are left out: a model that is mapped and in use is among them.
+            # Without active files: a mapped model in use is among them.
             if line.startswith("inactive_file "):
                 return int(line.split()[1])
     return 0

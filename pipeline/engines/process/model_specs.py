@@ -29,20 +29,20 @@ def moonshine_spec(stt: Stt, model: Path) -> EngineSpec:
             'stt.device = "cuda": moonshine hears on the CPU here.',
             'Set stt.device to "cpu", or stt.engine to "whisper".',
         )
-    # It takes no number of threads.
+    # Moonshine has no setting for the number of threads.
     return EngineSpec("moonshine", f"moonshine:{model.name}", model, {}, section="stt")
 
 
 def behind_server(local: EngineSpec, settings: Settings) -> EngineSpec:
-    """Return the description of a recognizer on a server, for which `local` stands in.
+    """Return the description of a recognizer on a server, with `local` as its fallback.
 
-    It is of the local one's kind: all that can die, be too large or lose a GPU here is that one.
+    It has the local one's kind: only that one can crash, grow too large or lose a GPU here.
     """
     stt = settings.stt
     server = {
         "model": stt.server_model,
         **settings.server_of(stt).model_dump(),
-        # A single one: several spoken languages are refused together with a server.
+        # A single language: a server is not allowed with several spoken languages.
         "lang": settings.translate.source,
         "deadline_s": stt.deadline_s,
         "section": "stt",
@@ -58,20 +58,20 @@ def openai_spec(
     *,
     local: EngineSpec | None = None,
 ) -> EngineSpec:
-    """Return the description of a translator on a server; `local` is what stands in for it."""
+    """Return the description of a translator on a server; `local` is its fallback."""
     server = settings.server_of(chosen).model_dump()
     arguments: dict[str, Any] = {**_asked(settings, chosen), **server}
     if local is not None:
         # As plain values: the description goes to another process.
         arguments["local"] = local.as_json()
-    # No file: the server's name for it (`EngineSpec.model`).
+    # Not a file but the server's name for the model (`EngineSpec.model`).
     return EngineSpec("openai", "openai", Path(_named(settings, chosen)), arguments, section)
 
 
 def server_specs(settings: Settings) -> dict[str, EngineSpec]:
-    """Return what is asked for on servers, nothing local in it.
+    """Return the descriptions of the translators on servers, without local fallbacks.
 
-    By `partial` and `final`, of an extra target also its language, such as `final-fr`.
+    The keys are `partial` and `final`; an extra target adds its language, such as `final-fr`.
     """
     found: dict[str, EngineSpec] = {}
     for each in settings.for_each_target():
@@ -92,12 +92,12 @@ def marian_spec(
     key: str = "model",
     name: str = "",
 ) -> EngineSpec:
-    """Return the description of a Marian model, that of the setting `key`, or the one of `name`.
+    """Return the description of a Marian model: `name`, or else that of the settings.
 
-    Raises ModelError, ConfigError.
+    `key` is the setting for messages. Raises ModelError, ConfigError.
     """
     model = _model("marian", name or chosen.model, settings, section, key)
-    # One that writes several languages is told which.
+    # A multilingual model needs the target language.
     arguments = {"threads": chosen.threads, "target": settings.translate.target}
     return EngineSpec("marian", "marian", model, arguments, section)
 
@@ -123,7 +123,7 @@ _CLAUSE_S = 8.0
 
 
 def _asked(settings: Settings, chosen: Partial | Final | Compare) -> dict[str, Any]:
-    """Return the arguments of every model that is asked by a prompt."""
+    """Return the arguments that all models with a prompt have in common."""
     return {
         "prompt": _style(settings, chosen) if chosen.prompt == "auto" else chosen.prompt,
         "source": settings.translate.source,
@@ -141,21 +141,21 @@ def _model(role: Role, name: str, settings: Settings, section: str, key: str = "
 
 
 def _named(settings: Settings, chosen: Partial | Final | Compare) -> str:
-    """Return the name of a model that is asked by a prompt, here or on a server."""
+    """Return the name of a model with a prompt, local or on a server."""
     return translator_name(
         settings, "marian" if isinstance(chosen, Partial) else "gemma", chosen.model
     )
 
 
 def _style(settings: Settings, chosen: Partial | Final | Compare) -> Style:
-    """Return how the model is asked: as the registry has it, else as it looks."""
+    """Return the model's prompt style: from the registry, else guessed from its name."""
     name = _named(settings, chosen)
     model = ModelLibrary.of(settings).known.get(name)
     return (model.prompt if model else "") or style_for(name)
 
 
 def speech_languages(settings: Settings) -> tuple[str, ...]:
-    """Return the caption languages that are to be spoken and that the engine has a voice for."""
+    """Return the caption languages to speak for which the engine has a voice."""
     speech = settings.speech
     wanted = speech.languages or settings.translate.langs
     if speech.engine == "kokoro":
@@ -164,7 +164,7 @@ def speech_languages(settings: Settings) -> tuple[str, ...]:
 
 
 def speech_spec(settings: Settings) -> EngineSpec | None:
-    """Return the description of what speaks, None if none does. Raises ModelError, ConfigError."""
+    """Return the speaker's description, None if there is none. Raises ModelError, ConfigError."""
     speech = settings.speech
     if not speech.enabled:
         return None
@@ -177,7 +177,7 @@ def speech_spec(settings: Settings) -> EngineSpec | None:
         )
     arguments: dict[str, Any] = {"deadline_s": _CLAUSE_S}
     if speech.engine == "espeak":
-        # Where it is not installed, `load` says so.
+        # If the program is not installed, `load` reports it.
         program = Path(shutil.which(espeak.PROGRAM) or espeak.PROGRAM)
         return EngineSpec("espeak", "espeak", program, arguments, section="speech")
     model = resolve("speech", speech.model, ModelLibrary.of(settings))

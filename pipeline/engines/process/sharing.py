@@ -1,11 +1,11 @@
-"""One final translator for several target languages: they take turns at one model in memory.
+"""Share one final translator between target languages: they take turns at one model in memory.
 
-Or at one server, which answers so many requests at a time and no more; there each language has a
-translator of its own.
+Languages can also share a server with a limit of simultaneous requests; there each language has
+its own translator.
 
-The first target comes first of all: what is being made for another is given up for it, and made
-again later. The others take turns, those that waited longest first, and of those that came in one
-round the one that most people watch.
+The first target has priority: a translation for another target is cancelled for it, and repeated
+later. The others take turns: those that have waited longest come first, and within one round the
+language with the most displays.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from pipeline.engines.process.engine_process import EngineProcess
 from pipeline.engines.protocols import PLAIN, TranslationRequest, Translator, never
 
 _LOOK_S = 0.05
-"""How often who waits for a turn looks whether its text is still wanted."""
+"""Seconds between two checks of a waiting request whether its text is still wanted."""
 
 
 class Multilingual(Translator, Protocol):
-    """A translator that can be asked for one language after the other."""
+    """A translator whose target language can change between calls."""
 
     target: str
     """The language to translate into; may change between calls."""
 
 
-# Compared by identity: a request that looks the same may be another thread's.
+# Compared by identity: an equal request may belong to another thread.
 @dataclass(eq=False, slots=True)
 class _Request:
-    """Somebody's wish for a turn."""
+    """A request for a turn."""
 
     by: LanguageTranslator
     round: int
@@ -45,33 +45,33 @@ class _Request:
 
     @property
     def rank(self) -> tuple[bool, int, int, int]:
-        """The lower, the sooner."""
-        # Counted at each look: displays come and go while it waits.
+        """Sort key of the request: the lowest is next."""
+        # Computed at each check: the number of displays changes meanwhile.
         return not self.by.is_first, self.round, -self.by.watchers, self.number
 
 
 class Turns:
-    """Gives turns, to at most `most` at a time. Any thread may ask."""
+    """Gives at most `most` turns at a time. Any thread may ask."""
 
     def __init__(self, most: int = 1) -> None:
         self._most = most
         self._changed = threading.Condition()
-        # Guarded by it.
+        # Guarded by `_changed`.
         self._waiting: list[_Request] = []
         self._at_work: list[_Request] = []
         self._round = self._number = 0
 
     @contextmanager
     def turn(self, by: LanguageTranslator) -> Iterator[Callable[[], bool]]:
-        """Wait for a turn; give a function that says whether it is over already.
+        """Wait for a turn; yield a function that returns whether the turn was preempted.
 
-        Raises EngineCancelledError where the text is not wanted any more, EngineGoneError where no
-        turn comes within the translator's deadline.
+        Raises EngineCancelledError if the text is no longer wanted, EngineGoneError if no turn
+        comes within the translator's deadline.
         """
         until_s = time.monotonic() + by.deadline_s
         with self._changed:
             self._number += 1
-            # The round of its arrival: who comes back at once waits behind all who wait already.
+            # The round of its arrival: a caller that returns at once queues behind all waiting.
             request = _Request(by, self._round + 1, self._number)
             self._waiting.append(request)
             try:
@@ -81,17 +81,17 @@ class Turns:
                         raise EngineCancelledError("engine-cancelled", "It is not wanted.")
                     if time.monotonic() > until_s:
                         raise EngineGoneError("engine-busy", "No turn within the deadline.")
-                    # With a limit: nobody notifies when a text is not wanted any more.
+                    # With a timeout: there is no notification when a text is no longer wanted.
                     self._changed.wait(_LOOK_S)
                 self._at_work.append(request)
-                # The first target comes whenever it likes and must not push the others' round on.
+                # The first target comes at any time and must not advance the others' round.
                 if not by.is_first:
                     self._round = max(self._round, request.round)
             finally:
-                # On every way out: nobody behind one that stays in the list would ever be next.
+                # In `finally`: a request left in the list would block all requests behind it.
                 self._waiting.remove(request)
         try:
-            # Read without the lock: it becomes true once and stays so.
+            # Read without the lock: it becomes true once and stays true.
             yield lambda: request.is_preempted
         finally:
             with self._changed:
@@ -109,10 +109,10 @@ class Turns:
 
 
 class LanguageTranslator:
-    """A Translator into one language, which takes its turn at `engine` with those of others.
+    """A Translator into one language, which takes turns at `engine` with other languages.
 
-    `is_first`: of the first target. `load` may be called for each language: a process that has
-    loaded, or refused its model, only says so.
+    `is_first` marks the first target. `load` may be called for each language: a process that has
+    already loaded or refused its model only reports that.
     """
 
     def __init__(
@@ -123,7 +123,7 @@ class LanguageTranslator:
         self.lang = lang
         self.is_first = is_first
         self.watchers = 0
-        """How many displays show this language; any thread may set it."""
+        """Number of displays that show this language; any thread may set it."""
         self.deadline_s = engine.deadline_s
         self.is_cancelled: Callable[[], bool] = never
 
@@ -134,30 +134,30 @@ class LanguageTranslator:
 
     @property
     def degraded_reason(self) -> str:
-        """Why the engine is degraded, "" when it is not."""
+        """Why the engine is degraded, "" if it is not."""
         return self.engine.degraded_reason
 
     def load(self) -> None:
-        """Load the engine. Raises ModelError, to all who ask."""
+        """Load the engine. Raises ModelError in every caller."""
         self.engine.load()
 
     def translate(self, text: str, request: TranslationRequest = PLAIN) -> Translation:
         """Translate `text` as soon as it is this language's turn. Raises EngineError.
 
-        What is given up for the first target is begun again; the time that waits take counts for
-        no deadline of the engine's own, and each wait has at most `deadline_s`.
+        A translation that was cancelled for the first target is repeated. Waiting does not count
+        towards the engine's own deadline; each wait takes at most `deadline_s`.
         """
         engine = self.engine
         while True:
             with self._turns.turn(self) as is_over:
                 engine.target = self.lang
                 engine.deadline_s = self.deadline_s
-                # Set at each turn, on one engine: its caller is another one every time.
+                # Set at each turn: the shared engine has a different caller every time.
                 engine.is_cancelled = lambda: self.is_cancelled() or is_over()
                 try:
                     return engine.translate(text, request)
                 except EngineCancelledError:
-                    # Given up for the first target only: the text is wanted, so it waits again.
+                    # Only preempted by the first target: the text is still wanted, so wait again.
                     if self.is_cancelled() or not is_over():
                         raise
                 finally:
@@ -165,12 +165,12 @@ class LanguageTranslator:
 
 
 def process_of(engine: object) -> EngineProcess | None:
-    """Return the process of an engine, or that which it takes turns at; None if it has none."""
+    """Return the process of an engine, own or shared; None if it has none."""
     itself = engine.engine if isinstance(engine, LanguageTranslator) else engine
     return itself if isinstance(itself, EngineProcess) else None
 
 
 def is_there(engine: object) -> bool:
-    """Whether an engine can be asked now: its process has loaded, or it needs none."""
+    """Whether an engine can be called now: its process has loaded, or it needs none."""
     process = process_of(engine)
     return process is None or process.pid is not None

@@ -1,4 +1,4 @@
-"""A server that speaks OpenAI's interface: where it is, its key, its models, its mistakes."""
+"""A server with OpenAI's interface: its address, key, models and errors."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ STREAM: Final = "text/event-stream"
 JSON: Final = "application/json"
 MOST_SAID = 200
 _WAITS_S = (0.1, 0.3, 1.0)
-"""Waits before the retries of what may pass."""
-# One that was late is not among them: there is no time left to try again.
+"""Waits before the retries of a transient error."""
+# A late answer is not among them: there is no time left for a retry.
 _MAY_PASS = {"server-gone", "server-busy", "server-failed"}
 _FIRST_LOOK_S = 3.0
-"""A start waits no longer for a server that does not answer."""
+"""The longest wait for the server's answer at the start."""
 _KEY_FIX = "Write the server's key into a file that the program can read, on one line."
 
 
 class ApiServer:
     """A server and the models on it. For one thread; at most one request is open at a time.
 
-    `url` is as other programs take it: "https://gpu.example.org:8000/v1"; without a path it gets
-    that one. `key_file` holds the server's key, `ca_file` who signed its certificate.
+    `url` has the usual form, "https://gpu.example.org:8000/v1"; without a path, /v1 is added.
+    `key_file` holds the server's key, `ca_file` the certificates of the authorities to trust.
     `model_key` is the setting of `section` that names the model.
     """
 
@@ -65,13 +65,13 @@ class ApiServer:
 
     @property
     def place(self) -> str:
-        """Host and port, for people."""
-        # Without a name and a password, which may come before it.
+        """Host and port, for display."""
+        # Without a user name and a password, which may come before the host.
         return self._base.netloc.rpartition("@")[2]
 
     @property
     def is_open(self) -> bool:
-        """Whether what is said goes over a network unencrypted."""
+        """Whether requests go over a network unencrypted."""
         is_here = self._base.hostname in {"localhost", "127.0.0.1", "::1"}
         return self._base.scheme == "http" and not is_here
 
@@ -89,14 +89,14 @@ class ApiServer:
             self._tls = self._trust()
 
     def models(self, *, until_s: float, check: Check) -> list[str]:
-        """Return the names of what the server serves; [] where it does not tell.
+        """Return the names of the server's models; [] if it does not list them.
 
-        `until_s` is monotonic, `check` is called while waiting. Raises EngineError.
+        `until_s` is monotonic; `check` is called while waiting. Raises EngineError.
         """
         call = HttpCall(self._base, "models", headers=self._headers, until_s=until_s, tls=self._tls)
         with closing(call):
             head, body = self._whole(call, check)
-            # Not every server lists its models; it may well have the one that is wanted.
+            # A server that does not list its models may still have the wanted one.
             if head.status in {404, 405, 501}:
                 return []
             self._expect(head, body, JSON)
@@ -106,9 +106,9 @@ class ApiServer:
             return [str(each.get("id", "")) for each in listed if isinstance(each, dict)]
 
     def check_model(self, *, until_s: float, check: Check) -> None:
-        """See that the server is there and has the model. Raises EngineError.
+        """Check that the server answers and has the model. Raises EngineError.
 
-        llama_cpp.server and others answer for a model that they do not have with the one they have.
+        Asked for a model that they lack, llama_cpp.server and others answer with the one they have.
         """
         served = self.models(until_s=until_s, check=check)
         if served and self._model not in served:
@@ -127,17 +127,17 @@ class ApiServer:
         return call.head(check), self._rest(call, check)
 
     def _rest(self, call: HttpCall, check: Check) -> bytes:
-        # Each line comes with its end: nothing is empty but what stands for the end of all.
+        # Each line keeps its line end, so only the end of the body reads as empty.
         return b"".join(iter(lambda: call.line(check) or b"", b""))
 
     def _expect(self, head: Head, body: bytes, kind: str) -> None:
-        """Raise EngineError unless an answer is a good one of this kind."""
+        """Raise EngineError unless the answer has status 200 and this content type."""
         said = _said_in(body) if head.content_type == JSON else ""
         because = f": {said}" if said else ""
         match head.status:
             case 200:
                 if head.content_type != kind:
-                    # JSON may have words in it that were said: only what is none is quoted.
+                    # JSON may contain words of the service: quote only other content types.
                     shown = b"" if head.content_type == JSON else body
                     raise self._nonsense(f"{head.content_type} in place of {kind}", shown)
             case 401 | 403:
@@ -146,7 +146,7 @@ class ApiServer:
                     f"{self.place} refuses the key{because}.",
                     f"key_file of {setting(self._section, 'server')} names the file with it.",
                 )
-            # Without words about it any web server may have answered.
+            # Without an error text, any web server may have answered.
             case 404 if said:
                 raise self._other_model(said)
             case 429 | 503:
@@ -180,7 +180,7 @@ class ApiServer:
     def _key(self) -> str:
         where = f"key_file of {setting(self._section, 'server')}"
         try:
-            # It goes into a header, which holds ASCII.
+            # The key goes into a header, which holds ASCII.
             key = Path(self._key_file).read_text("ascii").strip()
         except OSError as error:
             raise ModelError(
@@ -194,7 +194,7 @@ class ApiServer:
 
     def _trust(self) -> ssl.SSLContext:
         try:
-            # With a file only that is trusted, without one all that the system trusts.
+            # With a file, trust only its certificates; without one, those of the system.
             return ssl.create_default_context(cafile=self._ca_file or None)
         except (OSError, ssl.SSLError) as error:
             raise ModelError(
@@ -206,7 +206,7 @@ class ApiServer:
 
 
 def _said_in(body: bytes) -> str:
-    """Return a server's own words of an error in JSON, "" if there are none."""
+    """Return the server's own error text from JSON, "" if there is none."""
     try:
         value = orjson.loads(body)
     except orjson.JSONDecodeError:
@@ -215,13 +215,13 @@ def _said_in(body: bytes) -> str:
 
 
 def words_of(error: object) -> str:
-    """Return what a server says of an error, its first words; "" if it says nothing."""
+    """Return the beginning of a server's error text, "" if there is none."""
     said = error.get("message") if isinstance(error, dict) else error
     return " ".join(said.split())[:MOST_SAID].rstrip(".") if isinstance(said, str) else ""
 
 
 class RemoteEngine:
-    """An engine on `server`: is the server there, patience, reasons. One request at a time."""
+    """An engine on `server`, with its checks, retries and reasons. One request at a time."""
 
     kernels = ""
     gpu_layers = 0
@@ -234,11 +234,11 @@ class RemoteEngine:
         self._is_known = False
 
     def open(self) -> None:
-        """Read what the server needs to be asked. Raises ModelError, ConfigError."""
+        """Read what requests to the server need. Raises ModelError, ConfigError."""
         self.server.open()
 
     def load(self) -> None:
-        """Do the same and see whether the server is there; one that is not may come later.
+        """Open, and check whether the server answers; a missing server may come later.
 
         Raises ModelError, ConfigError.
         """
@@ -251,14 +251,14 @@ class RemoteEngine:
             self._is_known = True
 
     def _ask(self, attempt: Callable[[], T]) -> T:
-        """Return what an attempt gives. Raises EngineError, after noting it for people."""
+        """Return the result of an attempt. Note an EngineError for the operator and raise it."""
         try:
             made = attempt()
-        # That nobody wants the answer says nothing of the server.
+        # A cancelled request says nothing about the server.
         except EngineCancelledError:
             raise
         except EngineError as error:
-            self._is_known = False  # what comes back may be another one
+            self._is_known = False  # the server may return with another model
             self._note(error)
             raise
         if self.degraded_reason:
@@ -267,10 +267,10 @@ class RemoteEngine:
         return made
 
     def _patiently(self, attempt: Callable[[], T], until_s: float) -> T:
-        """Return what an attempt gives; what may pass is tried again while there is time."""
+        """Return the result of an attempt; retry transient errors while there is time."""
         for wait_s in (*_WAITS_S, None):
             try:
-                # Within the attempt: a look at the server that fails may pass as well.
+                # Inside the try: a failed check of the server may be transient too.
                 self._know(until_s)
                 return attempt()
             except EngineError as error:
@@ -284,7 +284,7 @@ class RemoteEngine:
         raise AssertionError  # the last wait is None
 
     def _know(self, until_s: float) -> None:
-        """See that the server has the model, where that is not known."""
+        """Check that the server has the model, unless that is known."""
         if not self._is_known:
             self.server.check_model(until_s=until_s, check=self._check)
             self._is_known = True
@@ -297,11 +297,11 @@ class RemoteEngine:
         until_s = time.monotonic() + wait_s
         while time.monotonic() < until_s:
             self._check()
-            # In short pieces: who cancels must not wait for a retry.
+            # In short pieces: a cancellation must not wait for the retry.
             time.sleep(LOOK_S)
 
     def _note(self, error: EngineError) -> None:
-        """Keep why the server is not used, and say it where that is new."""
+        """Store why the server is not used; log a new reason."""
         if error.message != self.degraded_reason:
             log.warning("server is not used", reason=error.message, code=error.code, fix=error.fix)
         self.degraded_reason = error.message

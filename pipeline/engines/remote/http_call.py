@@ -1,7 +1,7 @@
-"""One HTTP request in a thread of its own, so that its caller never waits longer than it wants.
+"""One HTTP request in its own thread, so that its caller never waits longer than it wants.
 
-Neither the look-up of a name nor a read that waits can be ended from outside; a thread can be left
-behind. The standard library's client is used: it is always there. (httpx comes with
+A DNS look-up or a blocked read cannot be interrupted from outside, but a thread can be abandoned.
+This uses the standard library's client, which is always installed. (httpx comes with
 huggingface_hub, which has changed to httpx2 between two of its versions.)
 """
 
@@ -21,17 +21,17 @@ from pipeline.core.errors import EngineError
 from pipeline.core.threads import Thread, described
 
 LOOK_S = 0.02
-"""How often the caller is asked whether it still wants the answer."""
+"""Seconds between two checks whether the caller still wants the answer."""
 
 _CONNECT_S = 3.0
-"""A server that has not taken the connection by then is not there."""
+"""A server that has not accepted the connection by then counts as missing."""
 _PIECE = 65_536
 _LONGEST_LINE = 262_144
 _MOST_BYTES = 4_000_000
-"""An answer to one sentence is a thousandth of it; more is no answer."""
+"""An answer to one sentence is a thousandth of this; more is no valid answer."""
 
 Check = Callable[[], None]
-"""Called while waiting; raises where the answer is not wanted any more."""
+"""Called while waiting; raises if the answer is no longer wanted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +43,11 @@ class Head:
 
 
 _Said = Head | bytes | None | OSError | http.client.HTTPException
-"""None: the answer is whole."""
+"""None: the answer is complete."""
 
 
 class HttpCall:
-    """A request under way. Close it, whole or not; what is not read by then is dropped."""
+    """A running request. Close it, complete or not; unread lines are dropped."""
 
     def __init__(
         self,
@@ -59,22 +59,22 @@ class HttpCall:
         body: bytes | None = None,
         tls: ssl.SSLContext | None = None,
     ) -> None:
-        """Start it. `until_s` is monotonic; `body` makes it a POST; `tls` is for https."""
+        """Start the request. `until_s` is monotonic; `body` makes it a POST; `tls` is for https."""
         self._base = base
         self._path = path
-        # A kept connection that the server has closed meanwhile would cost the retry.
+        # No keep-alive: a connection that the server has closed meanwhile would cost the retry.
         self._headers = {**headers, "Connection": "close"}
         self._body = body
         self._until_s = until_s
         self._tls = tls
-        # Without a limit: a thread could wait for ever for a reader that has gone. An answer is
-        # limited itself (`_MOST_BYTES`).
+        # Unbounded, so that the thread never waits for a reader that is gone. The answer itself is
+        # limited (`_MOST_BYTES`).
         self._said: queue.SimpleQueue[_Said] = queue.SimpleQueue()
         self._is_closed = False
         self._socket: socket.socket | None = None
-        # Without a name and a password: it is part of messages.
+        # Without a user name and a password, since it appears in messages.
         self._where = base.netloc.rpartition("@")[2]
-        # Last: the thread reads all that is set above.
+        # Last: the thread reads the attributes above.
         Thread(self._run, "http call", failed=self._broke).start()
 
     def head(self, check: Check) -> Head:
@@ -85,45 +85,45 @@ class HttpCall:
         return said
 
     def line(self, check: Check) -> bytes | None:
-        """Wait for a line, with its end; None after the last. Raises as `head` does."""
+        """Wait for a line, with its line end; None after the last. Raises as `head` does."""
         said = self._next(check)
         return said if isinstance(said, bytes) else None
 
     def close(self) -> None:
-        """End it, whatever it is at: a server that still writes notices, and stops."""
-        # In this order: the other thread sets the socket first and looks for this flag second.
+        """End the request in any state: a server that is still writing notices this and stops."""
+        # In this order: the other thread sets the socket first and then checks this flag.
         self._is_closed = True
-        # A read in the other thread returns at once; closing the file under it would not do that.
+        # After `shutdown` a read in the other thread returns at once; after `close` it would not.
         if self._socket is not None:
             with suppress(OSError):
                 self._socket.shutdown(socket.SHUT_RDWR)
 
     def _next(self, check: Check) -> Head | bytes | None:
         while True:
-            # First: who does not want the answer must not get another line.
+            # First: a caller that no longer wants the answer must not get another line.
             check()
             left_s = self._until_s - time.monotonic()
             if left_s <= 0:
                 raise EngineError("server-late", f"{self._where} did not answer in time.")
             try:
-                said = self._said.get(timeout=min(left_s, LOOK_S))
+                message = self._said.get(timeout=min(left_s, LOOK_S))
             except queue.Empty:
                 continue
-            if isinstance(said, OSError | http.client.HTTPException):
-                raise _refusal(self._where, said) from said
-            return said
+            if isinstance(message, OSError | http.client.HTTPException):
+                raise _refusal(self._where, message) from message
+            return message
 
     def _broke(self, error: BaseException) -> None:
-        """Hand an error that nobody expected to whoever waits for the answer."""
+        """Pass an unexpected error to the waiting caller."""
         self._said.put(http.client.HTTPException(described(error)))
 
     def _run(self) -> None:
         try:
             connection = self._connect()
-            # Kept here: the connection drops it with the head of an answer that is the last one.
+            # Keep the socket: the connection drops it after the head of its last answer.
             self._socket = connection.sock
             try:
-                # Who gave up while it connected does not want a model to begin.
+                # If the caller gave up during the connect, no model must start.
                 if not self._is_closed:
                     self._exchange(connection)
             finally:
@@ -142,19 +142,19 @@ class HttpCall:
             connection = http.client.HTTPSConnection(
                 host, port, timeout=patience_s, context=self._tls
             )
-        # Here and not by the request, which knows no time limit for connecting alone.
+        # Connect here: `request` has no separate timeout for connecting.
         connection.connect()
         return connection
 
     def _exchange(self, connection: http.client.HTTPConnection) -> None:
-        # The caller has given up by then: this only ends the thread.
+        # The caller gives up before this timeout: it only ends the thread.
         connection.sock.settimeout(max(1.0, self._until_s - time.monotonic() + 1.0))
         method = "GET" if self._body is None else "POST"
         path = f"{self._base.path.rstrip('/')}/{self._path}"
         connection.request(method, path, body=self._body, headers=self._headers)
-        # Closed here: the connection has given the socket to an answer that is the last one.
+        # Close the response here: the connection has handed it the socket for its last answer.
         with connection.getresponse() as response:
-            # In small letters, and without what may follow it, such as the charset.
+            # In lower case and without parameters such as the charset.
             kind = response.headers.get_content_type()
             self._said.put(Head(response.status, kind))
             for line in self._lines(response):
@@ -162,10 +162,10 @@ class HttpCall:
             self._said.put(None)
 
     def _lines(self, response: http.client.HTTPResponse) -> Iterator[bytes]:
-        """Yield an answer's lines with their ends; the last may have none."""
-        # Not `readline`: of a chunked answer that breaks off it makes one that is whole.
+        """Yield an answer's lines with their line ends; the last may have none."""
+        # Not `readline`: it makes a chunked answer that breaks off look complete.
         rest, read = b"", 0
-        # read1: `read` would hold words back until the whole piece is there.
+        # read1: `read` would hold back words until the whole piece has arrived.
         while not self._is_closed and (piece := response.read1(_PIECE)):
             read += len(piece)
             *lines, rest = (rest + piece).split(b"\n")
@@ -180,9 +180,9 @@ class HttpCall:
 
 
 def _refusal(where: str, error: OSError | http.client.HTTPException) -> EngineError:
-    """Return what went wrong, as people say it."""
+    """Return an EngineError that describes the failure for people."""
     code, fix = "server-gone", ""
-    # The order matters: each is a kind of one that stands below it.
+    # The order matters: an exception class comes before its base classes.
     match error:
         case http.client.IncompleteRead() | http.client.RemoteDisconnected() | ssl.SSLEOFError():
             said = f"{where} broke off."

@@ -29,26 +29,26 @@ from pipeline.engines.remote.http_call import HttpCall
 from pipeline.text import sentences
 
 _BYTES_A_TOKEN = 3
-"""Fewer than in any language that we have; only the server could count."""
+"""A lower bound for all our languages; only the server could count tokens."""
 
 
 class EventReader:
-    """Collects lines, and gives the data of each event when its blank line has come."""
+    """Collects lines and returns the data of each event at its closing blank line."""
 
     def __init__(self) -> None:
         self._data: list[str] = []
 
     def add(self, line: str) -> str | None:
-        """Take the next line, without its end; return the data of the event that it ends."""
+        """Take the next line, without its line end; return the data of the event that it ends."""
         if not line:
-            # Blank lines in a row end one event.
+            # Consecutive blank lines end only one event.
             if not self._data:
                 return None
             data, self._data = "\n".join(self._data), []
             return data
         name, _, value = line.partition(":")
         if name == "data":  # a comment begins with a colon, so its name is empty
-            # One space belongs to the format; any more are the text's.
+            # One space belongs to the format; more spaces belong to the text.
             self._data.append(value.removeprefix(" "))
         return None
 
@@ -56,16 +56,16 @@ class EventReader:
 class Completions(ApiServer):
     """The completions endpoint of any OpenAI-compatible server: llama-server, vLLM and others.
 
-    Completions and not chats: a chat's prompt is made by the template that the server has, and
-    nobody here could see which one that is.
+    Completions and not chats: the server makes a chat's prompt from its own template, which the
+    client cannot see.
     """
 
     def complete(
         self, request: Mapping[str, Any], *, until_s: float, check: Check
     ) -> Generator[Piece, None, None]:
-        """Yield what the server writes behind a prompt, the last piece with its `finish`.
+        """Yield the server's completion of a prompt in pieces, the last one with its `finish`.
 
-        Raises EngineError: `server-gone`, also where it breaks off; `server-late` at `until_s`;
+        Raises EngineError: `server-gone`, also if it breaks off; `server-late` at `until_s`;
         `server-busy`, `server-refuses`, `server-other-model`, `server-failed`, `server-nonsense`.
         """
         body = orjson.dumps({"model": self._model, "stream": True, **request})
@@ -88,23 +88,23 @@ class Completions(ApiServer):
             if data.strip() == "[DONE]":
                 return
             piece = self._piece(self._object(data.encode()))
-            # Not every server sends [DONE]; then a piece that says why it is the last will do.
+            # Not every server sends [DONE]; then a piece with a finish reason is enough.
             is_finished |= bool(piece.finish)
             yield piece
         if not is_finished:
             raise EngineError("server-gone", f"{self.place} broke off.")
 
     def _piece(self, event: Mapping[str, Any]) -> Piece:
-        # An event may hold spoken words, which must not get into a log: it is not quoted.
+        # Do not quote an event: it may contain spoken words, which must not get into a log.
         if error := event.get("error"):
             raise EngineError("server-failed", f"{self.place} failed: {words_of(error)}.")
         model, choices, usage = event.get("model"), event.get("choices"), event.get("usage") or {}
         if not isinstance(choices, list) or not isinstance(usage, dict):
             raise self._nonsense("an event without choices")
-        # Some servers answer with the model that they have, whatever was asked for.
+        # Some servers answer with the model that they have, whichever was requested.
         if isinstance(model, str) and model and model != self._model:
             raise self._other_model(model[:MOST_SAID])
-        first = choices[0] if choices else {"text": ""}  # the last event may only count
+        first = choices[0] if choices else {"text": ""}  # the last event may hold only the usage
         text = first.get("text") if isinstance(first, dict) else None
         if not isinstance(text, str):
             raise self._nonsense("an event without text")
@@ -113,10 +113,10 @@ class Completions(ApiServer):
 
 
 class OpenAi(RemoteEngine):
-    """A Translator on a server: `model` is the server's name of it, `url` where it listens.
+    """A Translator on a server: `model` is the server's name for it, `url` its address.
 
-    Greedy, streamed, one request at a time. `context` is in tokens. What cannot be had over this
-    interface is left out: log-probabilities, church words put in, a draft's words kept.
+    Greedy, streamed, one request at a time. `context` is in tokens. This interface does not allow
+    log-probabilities, inserted church terms, or keeping a draft's words.
     `prompt`, `key_file`, `ca_file`, `section`: see `prompts`, `ApiServer`, `EngineSpec`.
     """
 
@@ -146,17 +146,16 @@ class OpenAi(RemoteEngine):
         self._section = section
 
     def open(self) -> None:
-        """Read what the server needs to be asked. Raises ModelError, ConfigError."""
-        # Only to fail here, not at the first caption, where the languages have no prompt.
+        """Read what requests to the server need. Raises ModelError, ConfigError."""
+        # Languages without a prompt must fail here, not at the first caption.
         prompts.render(self._style, "", self._source, self.target, self._section)
         super().open()
 
     def translate(self, text: str, request: TranslationRequest = PLAIN) -> Translation:
-        """Translate `text`; `on_text` gets the text so far, whole words only, as it grows.
-        Of the rest of the request a server takes `previous`.
+        """Translate `text`; `on_text` gets the growing text, whole words only.
 
-        What may pass is tried again while the deadline allows. Raises EngineError (see
-        `Completions.complete`); EngineCancelledError.
+        From the rest of the request, only `previous` is used. Transient errors are retried while
+        the deadline allows. Raises EngineError (see `Completions.complete`); EngineCancelledError.
         """
         until_s = time.monotonic() + self.deadline_s
         parts: list[Translation] = []
@@ -169,11 +168,11 @@ class OpenAi(RemoteEngine):
                 growing_part = _Growing(grow)
                 before = previous if not parts else None
                 attempt = partial(self._once, part, before, until_s, growing_part)
-                # One by one: `grow` looks at them.
+                # Append one by one: `grow` reads `parts`.
                 parts.append(self._patiently(attempt, until_s))
 
         self._ask(translate_parts)
-        # `join` makes 0.0 of an unknown confidence, and that would be certainty.
+        # `join` turns an unknown confidence into 0.0, which would mean certainty.
         return replace(join(self.name, parts), avg_logprob=None)
 
     def score(
@@ -182,7 +181,7 @@ class OpenAi(RemoteEngine):
         targets: Sequence[str],  # noqa: ARG002
         previous: SentencePair | None = None,  # noqa: ARG002
     ) -> list[tuple[float, float]]:
-        """Raise EngineError: a server judges no translations."""
+        """Raise EngineError: a server cannot score translations."""
         raise EngineError("score-unknown", f"{self.server.place} judges no translations.")
 
     def _once(
@@ -199,7 +198,7 @@ class OpenAi(RemoteEngine):
             "max_tokens": self._cap(part),
             "temperature": 0,
             "stop": [prompt.end],
-            # Without it a stream does not tell how many tokens there were.
+            # Without this, a stream does not report the token counts.
             "stream_options": {"include_usage": True},
         }
         with closing(self.server.complete(request, until_s=until_s, check=self._check)) as pieces:
@@ -222,7 +221,7 @@ class OpenAi(RemoteEngine):
 
 
 class _Growing:
-    """Passes a growing text on, but nothing that an earlier attempt has already shown."""
+    """Passes on a growing text, except what an earlier attempt has already shown."""
 
     def __init__(self, grow: Callable[[str], None]) -> None:
         self._grow = grow
@@ -230,12 +229,12 @@ class _Growing:
 
     def to(self, text: str) -> None:
         """Take the text so far."""
-        # By its length: at temperature 0 another attempt begins with the same words.
+        # Compare lengths: at temperature 0 another attempt starts with the same words.
         if len(text) > self._most:
             self._most = len(text)
             self._grow(text)
 
 
 def _tokens(text: str) -> int:
-    """Return about how many tokens a text has, rather too many."""
+    """Estimate the tokens of a text; the estimate is rather too high."""
     return len(text.encode(errors="replace")) // _BYTES_A_TOKEN + 1

@@ -32,14 +32,14 @@ _FORMS: Sequence[Fields] = (
     (("response_format", "verbose_json"),),
     (("response_format", "json"),),
 )
-"""How an answer is asked for: what tells most first, what every server can last."""
+"""Response formats: the most detailed first, the one that every server supports last."""
 _REFUSALS = {400, 415, 422}
-"""What servers answer to a form that they do not know, as FastAPI, vLLM and others do."""
+"""Statuses with which FastAPI, vLLM and other servers refuse an unknown format."""
 
 
 @dataclass(frozen=True, slots=True)
 class SpokenWord:
-    """A word as a server heard it, as it is written in its list."""
+    """A recognized word, as it is written in the server's list."""
 
     text: str
     start_s: float
@@ -49,51 +49,51 @@ class SpokenWord:
 
 @dataclass(frozen=True, slots=True)
 class Transcription:
-    """A server's answer; what it does not tell is None, or empty."""
+    """A server's answer; a missing value is None or empty."""
 
     text: str
     avg_logprob: float | None = None
-    """Mean over all segments, longer ones counting for more."""
+    """Mean over all segments, weighted by their length."""
     no_speech_prob: float | None = None
-    """Of the segment that is most likely speech."""
+    """The lowest of the segments: that of the one most likely to be speech."""
     words: tuple[SpokenWord, ...] = ()
 
 
 class Transcriptions(ApiServer):
     """The transcriptions endpoint of OpenAI-compatible servers: speaches, vLLM and others.
 
-    Some refuse `verbose_json`, or word times: how much a server tells is found out by asking, once.
+    Some refuse `verbose_json` or word times: the first request finds the format a server accepts.
     """
 
     _form = 0
 
     def check_model(self, *, until_s: float, check: Check) -> None:
-        """See that the server is there and has the model. Raises EngineError."""
-        self._form = 0  # what has come back may be another one
+        """Check that the server answers and has the model. Raises EngineError."""
+        self._form = 0  # another server may have come back
         super().check_model(until_s=until_s, check=check)
 
     def transcribe(
         self, pcm: Pcm, *, lang: str, hotwords: str = "", until_s: float, check: Check
     ) -> Transcription:
-        """Have `pcm`, shape (n,), heard. Raises EngineError as `Completions.complete` does.
+        """Transcribe `pcm`, shape (n,). Raises EngineError as `Completions.complete` does.
 
-        `until_s` is monotonic, `check` is called while waiting.
+        `until_s` is monotonic; `check` is called while waiting.
         """
         fields: Fields = (("model", self._model), ("language", lang), ("temperature", "0"))
         if hotwords:
             fields += (("hotwords", hotwords),)
         file, refusal = wav(pcm), None
-        # From the form that was taken last time: a refusal would cost a request each time.
+        # Start with the format accepted last time: each refusal costs a request.
         for number in range(self._form, len(_FORMS)):
             head, body = self._post((*fields, *_FORMS[number]), file, until_s, check)
             if head.status not in _REFUSALS:
                 break
             refusal = refusal or (head, body)
-        else:  # it was not the form then: what is wrong is said best of the first
+        else:  # the format is not the problem: the first refusal describes it best
             head, body = refusal or (head, body)
         self._expect(head, body, JSON)
         answer = self._read(self._object(body))
-        # Only when the answer could be read: else a broken server would teach us to ask for less.
+        # Only for a readable answer: a broken server must not lower the format.
         if number > self._form:
             log.debug("server tells less", server=self.place, asked=_FORMS[number])
             self._form = number
@@ -102,7 +102,7 @@ class Transcriptions(ApiServer):
     def _post(
         self, fields: Fields, file: bytes, until_s: float, check: Check
     ) -> tuple[Head, bytes]:
-        # At random: it must not occur in the sound.
+        # Random: the boundary must not occur in the audio.
         boundary = secrets.token_hex(16)
         kind = f"multipart/form-data; boundary={boundary}"
         call = HttpCall(
@@ -126,21 +126,21 @@ class Transcriptions(ApiServer):
         return Transcription(
             text=" ".join(text.split()),
             avg_logprob=_mean_logprob(parts),
-            # Not how likely each segment is silence: one with speech makes the whole no silence.
+            # The minimum: one segment with speech means that the whole is not silence.
             no_speech_prob=min(_numbers(parts, "no_speech_prob", 0.0, 1.0), default=None),
             words=_words(words or ()),
         )
 
 
 def form(fields: Fields, file: bytes, boundary: str) -> bytes:
-    """Return a body of multipart/form-data (RFC 7578) with the file behind the fields."""
+    """Return a body of multipart/form-data (RFC 7578) with the file after the fields."""
     parts = [
         f'--{boundary}\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{value}\r\n'
         for name, value in fields
     ]
     head = (
         f"--{boundary}\r\n"
-        # Some servers tell from the end of the name what kind of sound it is.
+        # Some servers take the audio format from the file name's extension.
         'Content-Disposition: form-data; name="file"; filename="speech.wav"\r\n'
         "Content-Type: audio/wav\r\n\r\n"
     )
@@ -149,7 +149,7 @@ def form(fields: Fields, file: bytes, boundary: str) -> bytes:
 
 
 def _mean_logprob(segments: Sequence[dict[str, Any]]) -> float | None:
-    """Return the mean of the segments', by length; None unless every one tells its own."""
+    """Return the segments' mean, weighted by length; None unless every segment has a value."""
     means = _numbers(segments, "avg_logprob", -math.inf, 0.0)
     if not means or len(means) < len(segments):
         return None
@@ -160,19 +160,19 @@ def _mean_logprob(segments: Sequence[dict[str, Any]]) -> float | None:
 def _numbers(
     segments: Iterable[dict[str, Any]], key: str, least: float, most: float
 ) -> list[float]:
-    """Return what segments tell under a key, without what cannot be meant."""
-    told = (_number(segment.get(key)) for segment in segments)
-    return [number for number in told if number is not None and least <= number <= most]
+    """Return the segments' values of a key that are within the limits."""
+    values = (_number(segment.get(key)) for segment in segments)
+    return [number for number in values if number is not None and least <= number <= most]
 
 
 def _number(value: object) -> float | None:
-    # To Python true and false are numbers.
+    # In Python, true and false are numbers too.
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     return float(value) if is_number and math.isfinite(value) else None  # type: ignore[arg-type]
 
 
 def _words(listed: Iterable[object]) -> tuple[SpokenWord, ...]:
-    """Return the words with their times; none if one of them makes no sense."""
+    """Return the words with their times; () if one of them is malformed."""
     words: list[SpokenWord] = []
     for each in listed:
         if not isinstance(each, dict) or not isinstance(text := each.get("word"), str):
@@ -185,11 +185,11 @@ def _words(listed: Iterable[object]) -> tuple[SpokenWord, ...]:
 
 
 class OpenAiSpeech(RemoteEngine):
-    """A Recognizer on a server: `model` is the server's name of it, `url` where it listens.
+    """A Recognizer on a server: `model` is the server's name for it, `url` its address.
 
-    All that is spoken goes there as sound. `lang` is the spoken language; `key_file`, `ca_file`,
-    `section`: see `ApiServer`, `EngineSpec`. What only a model at hand can do is left out: it
-    begins with no committed words, looks for no lost tail and does not tell the language.
+    All speech goes to the server as audio. `lang` is the spoken language; `key_file`, `ca_file`,
+    `section`: see `ApiServer`, `EngineSpec`. Unlike a local model, it takes no committed prefix,
+    looks for no lost tail and does not detect the language.
     """
 
     server: Transcriptions
@@ -217,17 +217,17 @@ class OpenAiSpeech(RemoteEngine):
         pcm: Pcm,
         *,
         final: bool,
-        prefix: Sequence[int] = (),  # noqa: ARG002 - a server cannot be made to begin so
+        prefix: Sequence[int] = (),  # noqa: ARG002 - a server takes no committed prefix
     ) -> Recognition:
         """Return the text of `pcm`, shape (n,). Raises EngineError, EngineCancelledError.
 
-        What may pass is tried again while the deadline allows. Finals tell of their words where
-        the server says how sure it is of each; partials of theirs as tokens, with their times
-        where it gives them.
+        Transient errors are retried while the deadline allows. Finals have words if the server
+        gives the probability of each; partials have their words as tokens, with times if the
+        server gives them.
         """
         if not pcm.size:
             return Recognition("")
-        # For all attempts together: a caption does not wait longer because there were several.
+        # One deadline for all attempts: retries must not make a caption wait longer.
         until_s = time.monotonic() + self.deadline_s
         attempt = partial(
             self.server.transcribe,
@@ -250,9 +250,9 @@ class OpenAiSpeech(RemoteEngine):
 
 
 def pieces_of(heard: Transcription) -> tuple[Piece, ...]:
-    """Return the words of a text with their times, where a server tells these of all of them.
+    """Return the words of a text, with their times if the server gives them for all words.
 
-    Some write their words as in the text, with spaces and marks, others without.
+    Some servers write words as in the text, with spaces and punctuation, others without.
     """
     if "".join(word.text for word in heard.words).split() == heard.text.split():
         return tuple(_timed(word, word.text) for word in heard.words)
@@ -267,7 +267,7 @@ def _timed(word: SpokenWord, text: str) -> Piece:
 
 
 def _sure_words(heard: Transcription) -> tuple[Word, ...]:
-    """Return the words with how sure the server is; () where it does not tell of each."""
+    """Return the words with the server's probabilities; () unless each word has one."""
     texts = heard.text.split()
     if [word.text.strip() for word in heard.words] != texts:
         return ()

@@ -1,4 +1,4 @@
-"""An engine on a server, and a local one that steps in while the server is gone."""
+"""An engine on a server, with a local fallback for the time that the server fails."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from pipeline.engines.remote.openai_speech import OpenAiSpeech
 from pipeline.engines.streaming.incremental import Piece, keep, partial_of
 
 _FIRST_S, _MOST_S = 5.0, 60.0
-"""How long a failed server rests: at first, and at most; doubled in between."""
+"""Back-off of a failed server: the first and the longest; it doubles in between."""
 _SHARE = 0.6
-"""Of the time that a translation may take, what the server gets: the local one needs the rest."""
+"""The server's share of a translation's deadline: the local engine needs the rest."""
 
 Server = TypeVar("Server", OpenAi, OpenAiSpeech)
 Local = TypeVar("Local", Translator, Recognizer)
@@ -34,7 +34,7 @@ Made = TypeVar("Made", Translation, Recognition)
 
 
 class _Pair(Generic[Server, Local]):
-    """A server, the local engine behind it, and whether the server rests."""
+    """A server, its local fallback, and the server's back-off."""
 
     kernels = ""
 
@@ -43,30 +43,30 @@ class _Pair(Generic[Server, Local]):
         self._local: Local = local
         self.name = server.name
         self.is_cancelled: Callable[[], bool] = never
-        # After the first failure: each further one would take its time from a caption.
+        # Already after one failure: each further failure would delay a caption.
         self._rest = Backoff(after=1, first_s=_FIRST_S, most_s=_MOST_S)
 
     @property
     def degraded_reason(self) -> str:
-        """Why the server is not used, and who stands in; "" while it is."""
+        """Why the server is not used, and its fallback; "" while it is used."""
         reason = self._server.degraded_reason.rstrip(".")
         return f"{reason}; {self._local.name} stands in on this machine" if reason else ""
 
     def load(self) -> None:
-        """Load the local model, and see whether the server is there. Raises ModelError."""
-        # The local one first: a mistake in its settings ends the start, a missing server does not.
+        """Load the local model, and check whether the server answers. Raises ModelError."""
+        # The local engine first: wrong settings for it end the start, a missing server does not.
         self._local.load()
         self._server.load()
 
     def _ask(self, ask: Callable[[], Made]) -> Made | None:
-        """Return what the server makes; None where it fails, or rests."""
+        """Return the server's result; None if it fails, or during its back-off."""
         if self._rest.is_active(time.monotonic()):
             return None
-        # Each time: who asks sets another one for each request.
+        # Each time: the caller sets a new one for each request.
         self._server.is_cancelled = self.is_cancelled
         try:
             made = ask()
-        # The server has not failed, and the local one need not make it either.
+        # The server has not failed, and the fallback is not needed either.
         except EngineCancelledError:
             raise
         except EngineError:
@@ -77,9 +77,9 @@ class _Pair(Generic[Server, Local]):
 
 
 class StandIn(_Pair[OpenAi, Translator]):
-    """A Translator that asks a server, and the local translator where that fails.
+    """A Translator that asks a server, and the local translator if the server fails.
 
-    It stays degraded until the server has answered again; each translation names who made it.
+    It stays degraded until the server answers again; each translation names its engine.
     """
 
     gpu_layers = 0
@@ -87,11 +87,11 @@ class StandIn(_Pair[OpenAi, Translator]):
     def __init__(self, server: OpenAi, local: Translator) -> None:
         super().__init__(server, local)
         self.deadline_s = server.deadline_s
-        self.target = server.target  # may change between calls; the local one knows a single one
+        self.target = server.target  # may change between calls; the local engine has only one
 
     def translate(self, text: str, request: TranslationRequest = PLAIN) -> Translation:
-        """Translate `text`. Raises EngineError where the local translator fails too."""
-        # Each time: a request brings its own.
+        """Translate `text`. Raises EngineError if the local translator fails too."""
+        # Each time: every request has its own deadline and target.
         self._server.deadline_s = _SHARE * self.deadline_s
         self._server.target = self.target
         made = self._ask(lambda: self._server.translate(text, request))
@@ -100,19 +100,19 @@ class StandIn(_Pair[OpenAi, Translator]):
     def score(
         self, text: str, targets: Sequence[str], previous: SentencePair | None = None
     ) -> list[tuple[float, float]]:
-        """Return what the local translator thinks of translations. Raises EngineError."""
-        # The server never can: it only says so.
+        """Return the local translator's scores of translations. Raises EngineError."""
+        # The server cannot score: it only raises the error.
         judge = self._local if isinstance(self._local, Scorer) else self._server
         return judge.score(text, targets, previous)
 
 
 class RecognizerStandIn(_Pair[OpenAiSpeech, Recognizer]):
-    """A Recognizer that asks a server, and the local recognizer where that fails.
+    """A Recognizer that asks a server, and the local recognizer if the server fails.
 
-    It stays degraded until the server has answered again; each recognition names who made it.
-    Neither can be made to begin with words that the other has heard, nor the server with its own:
-    committed words are put before what was spoken after them. So no partial takes a word off the
-    screen, and commits wait until two partials agree, for want of times (`text.commit_policy`).
+    It stays degraded until the server answers again; each recognition names its engine.
+    Neither can be forced to begin with the other's words, nor the server with its own: the
+    committed prefix is put before what was spoken after it. So no partial removes a word from the
+    screen. Without times, commits wait until two partials agree (`text.commit_policy`).
     """
 
     def __init__(self, server: OpenAiSpeech, local: Recognizer) -> None:
@@ -123,13 +123,13 @@ class RecognizerStandIn(_Pair[OpenAiSpeech, Recognizer]):
 
     @property
     def gpu_layers(self) -> int:
-        """How many layers of the local recognizer are on a GPU, -1 for all."""
+        """Number of layers of the local recognizer on a GPU, -1 for all."""
         return int(getattr(self._local, "gpu_layers", 0))
 
     def recognize(self, pcm: Pcm, *, final: bool, prefix: Sequence[int] = ()) -> Recognition:
-        """Return the text of `pcm`, shape (n,). Raises EngineError where the local one fails too.
+        """Return the text of `pcm`, shape (n,). Raises EngineError if the local one fails too.
 
-        A partial begins with the tokens `prefix` if they are what the one before it began with.
+        A partial begins with the tokens `prefix` if the partial before it began with them.
         """
         self._server.hotwords = self.hotwords
         made = self._ask(lambda: self._server.recognize(pcm, final=final))
@@ -137,14 +137,14 @@ class RecognizerStandIn(_Pair[OpenAiSpeech, Recognizer]):
             made = made if final else self._joined(made, prefix)
             return replace(made, engine=self._server.name)
         made = self._from_local(pcm, final=final, prefix=prefix)
-        # With each text: of a service in which the server went, records tell who heard what.
+        # With each text: records show which engine recognized it, also if the server was lost.
         return replace(made, engine=self._local.name)
 
     def _from_local(self, pcm: Pcm, *, final: bool, prefix: Sequence[int]) -> Recognition:
         self._local.hotwords, self._local.is_cancelled = self.hotwords, self.is_cancelled
         if final:
             return self._local.recognize(pcm, final=True)
-        # The local recognizer knows its own ids: those of others mean nothing to it.
+        # The local recognizer knows only its own token ids.
         forced = prefix if self._is_told_by_local and self._begins_with(prefix) else ()
         made = self._local.recognize(pcm, final=False, prefix=forced)
         if len(forced) < len(prefix):
@@ -156,13 +156,13 @@ class RecognizerStandIn(_Pair[OpenAiSpeech, Recognizer]):
         return [piece.id for piece in self._told[: len(prefix)]] == list(prefix)
 
     def _joined(self, made: Recognition, prefix: Sequence[int]) -> Recognition:
-        """Return a partial that begins with the committed words, whoever heard them."""
+        """Return a partial that begins with the committed prefix of either engine."""
         pieces = _pieces(made)
         if self._begins_with(prefix):
             pieces = keep(self._told[: len(prefix)], pieces)
         self._told, self._is_told_by_local = pieces, False
         joined = partial_of(pieces)
-        # Times are of two decodings: good enough to join them, not to commit by.
+        # The times come from two decodings: good enough for joining, but not for commits.
         return replace(made, text=joined.text, tokens=joined.tokens, ends_s=())
 
 
@@ -172,7 +172,7 @@ def _pieces(made: Recognition) -> tuple[Piece, ...]:
     ends_s = made.ends_s or (None,) * len(made.tokens)
     begins_s = (0.0, *ends_s) if made.ends_s else ends_s
     return tuple(
-        # Of the text, not of the token: one may be a part of a letter.
+        # Slice the text, not the token: a token may be part of a letter.
         Piece(token.id, made.text[start : token.until], begin_s, end_s)
         for token, start, begin_s, end_s in zip(made.tokens, starts, begins_s, ends_s, strict=False)
     )

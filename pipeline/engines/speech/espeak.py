@@ -1,4 +1,4 @@
-"""espeak-ng, a program of its own (GPL-3): it speaks any language, and tells phonemes."""
+"""espeak-ng, a separate program (GPL-3) that speaks many languages and gives phonemes."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from pipeline.text.spoken import sayable
 
 PROGRAM = "espeak-ng"
 RATE_HZ = 24_000
-"""Samples a second of every voice."""
+"""Samples per second of every voice."""
 _VOICES = {"fr": "fr-fr", "pt": "pt-br", "en": "en-us", "zh": "cmn", "no": "nb"}
-"""Its names of languages where they are not ours."""
+"""espeak-ng's language names that differ from our codes."""
 _WORDS_A_MINUTE = 160
 
 
 def program() -> Path:
-    """Return where espeak-ng is. Raises ModelError (espeak-missing)."""
+    """Return the path of espeak-ng. Raises ModelError (espeak-missing)."""
     found = shutil.which(PROGRAM)
     if found is None:
         raise ModelError(
@@ -36,16 +36,16 @@ def program() -> Path:
 
 
 def can_speak(lang: str) -> bool:
-    """Return whether espeak-ng has a voice for a language; where it is missing nobody can say."""
+    """Return whether espeak-ng has a voice for a language; True if that cannot be found out."""
     try:
         listed = _run([f"--voices={_VOICES.get(lang, lang)}"], "", 10.0)
     except EngineError:
         return True
-    return len(listed.splitlines()) > 1  # the first is the head of the table
+    return len(listed.splitlines()) > 1  # the first line is the table's header
 
 
 def phonemes(text: str, lang: str, timeout_s: float) -> str:
-    """Return a text in the phonetic alphabet; letters of one sound have ^ between them.
+    """Return a text in the phonetic alphabet (IPA); a ^ joins the letters of one sound.
 
     Raises EngineError.
     """
@@ -64,11 +64,11 @@ class Espeak:
         self._deadline_s = deadline_s
 
     def load(self) -> None:
-        """Raises ModelError where the program is missing."""
+        """Raises ModelError if the program is missing."""
         program()
 
     def speak(self, text: str, lang: str, rate: float) -> Pcm:
-        """Return `text` as speech, shape (n,), RATE_HZ; empty where nothing can be said.
+        """Return `text` as speech, shape (n,), RATE_HZ; empty if nothing can be spoken.
 
         `rate` 1.25 is a quarter faster. Raises EngineError (speech-late, speech-failed,
         espeak-missing).
@@ -79,7 +79,7 @@ class Espeak:
         sound = _run(["--stdout", "-s", str(words), *_voice(lang)], said, self._deadline_s)
         try:
             with wave.open(io.BytesIO(sound)) as file:
-                # The sound comes by a pipe: its head, 44 bytes, cannot tell how much follows.
+                # The audio comes from a pipe: its 44-byte header does not know the length.
                 samples = np.frombuffer(sound[44:], "<i2").astype(np.float32) / 32768
                 rate_hz = file.getframerate()
         except (wave.Error, EOFError, ValueError) as error:
@@ -91,7 +91,7 @@ class Espeak:
 
 
 def _voice(lang: str) -> Sequence[str]:
-    # By standard input: an argument can begin with a hyphen, and others on the machine can read it.
+    # Text on stdin: an argument may begin with a hyphen, and other users can read it.
     return ("-v", _VOICES.get(lang, lang), "--stdin")
 
 
@@ -99,12 +99,12 @@ def _run(arguments: Sequence[str], text: str, timeout_s: float) -> bytes:
     try:
         path = program()
     except ModelError as missing:
-        # Of a clause: another one is said again once the program is back, as after an upgrade.
+        # Fail only this clause: later ones work once the program is back, as after an upgrade.
         raise EngineError(missing.code, missing.message, missing.fix) from None
     try:
         done = subprocess.run(  # noqa: S603 - the text goes to its standard input
             [path, *arguments],
-            # A line break ends what it reads as one text.
+            # espeak-ng ends a text at a line break.
             input=" ".join(text.split()).encode(),
             capture_output=True,
             timeout=timeout_s,

@@ -1,4 +1,4 @@
-"""Kokoro-82M, which speaks with a natural voice: onnxruntime, and espeak-ng for the phonemes."""
+"""Kokoro-82M, speech with a natural voice: onnxruntime, and espeak-ng for the phonemes."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from pipeline.engines.speech import espeak
 from pipeline.text.spoken import pieces, sayable
 
 LANGUAGES = ("en", "es", "fr", "pt")
-"""Those of which a voice ships in models/voices."""
+"""Languages with a shipped voice in models/voices."""
 FILE = "kokoro.onnx"
 _MOST_CHARACTERS = 200
-"""Of a piece that is spoken at once: below 510 phonemes, and soon done."""
+"""Limit of a piece that is synthesized at once: it has under 510 phonemes and is soon done."""
 _SILENT = 0.005
 _BEFORE_S, _AFTER_S, _AFTER_CLAUSE_S = 0.03, 0.03, 0.2
-"""Silence that is kept around a piece; the model makes up to .4 s, which a listener would wait."""
+"""Silence that is kept around a piece; the model adds up to .4 s, which would delay a listener."""
 _STYLES, _STYLE_SIZE = 510, 256
 _TIED = {
     "a^ɪ": "I",
@@ -40,13 +40,13 @@ _TIED = {
     "t^ʃ": "ʧ",
     "s^s": "S",
 }
-"""Two sounds that are one sign of the model's."""
+"""Pairs of sounds that are one symbol in the model."""
 _AMERICAN = {"ɚ": "əɹ", "ɐ": "ə", "r": "ɹ", "x": "k", "ʔ": "t", "ɬ": "l", "ː": ""}
-"""What espeak-ng writes for English, and what the model was trained on."""
+"""English phonemes of espeak-ng, mapped to those that the model was trained on."""
 _FOREIGN = re.compile(r"\([a-z^-]+\)")
-"""espeak-ng's notes that a word is of another language."""
+"""espeak-ng's marks of a word in another language."""
 _CLAUSE = re.compile(r"((?:[^,.;:!?…—]|(?<=\d)[,.:](?=\d))+)([,.;:!?…—]*)")
-"""A sign within a number ends none: "3.500" would be said as two numbers."""
+"""A mark within a number ends no clause: "3.500" would be spoken as two numbers."""
 _RUNS = (
     *((1, ";:,.!?"), (9, '—…"()“” \u0303ʣʥʦʨᵝꭧAI'), (31, "O"), (33, "Q"), (35, "ST"), (39, "W")),
     *((41, "Yᵊabcdef"), (50, "hijklmnopqrstuvwxyzɑɐɒæ"), (75, "βɔɕç"), (80, "ɖðʤə"), (85, "ɚɛɜ")),
@@ -55,7 +55,7 @@ _RUNS = (
     *((156, "ˈˌː"), (162, "ʰ"), (164, "ʲ"), (169, "↓"), (171, "→↗↘"), (177, "ᵻ")),
 )
 _NUMBERS = {sign: number for first, run in _RUNS for number, sign in enumerate(run, first)}
-"""The model's number of each phoneme and punctuation mark, as its authors give it."""
+"""The model's number for each phoneme and punctuation mark, as its authors define it."""
 
 
 def tokens(text: str, lang: str, timeout_s: float) -> list[int]:
@@ -63,15 +63,15 @@ def tokens(text: str, lang: str, timeout_s: float) -> list[int]:
     until_s = time.monotonic() + timeout_s
     written = []
     for clause in _CLAUSE.finditer(text):
-        # Clause by clause: espeak-ng leaves punctuation out, and the model goes by it.
+        # Clause by clause: espeak-ng drops punctuation, which the model needs.
         left_s = max(0.0, until_s - time.monotonic())
         said = _FOREIGN.sub("", espeak.phonemes(clause[1], lang, left_s))
         for heard, sign in (_TIED | (_AMERICAN if lang == "en" else {})).items():
             said = said.replace(heard, sign)
-        # The model has no sign for the two together: they are said one behind the other.
+        # The model has no symbol for the remaining pairs: their sounds are spoken in sequence.
         written.append(said.replace("^", "").strip() + clause[2][:1])
     phonemes = " ".join(written)
-    # To the model a nasal vowel is two signs, the vowel and a tilde.
+    # In the model, a nasal vowel is two symbols, the vowel and a tilde.
     known = (_NUMBERS.get(sign) for sign in unicodedata.normalize("NFD", phonemes))
     return [number for number in known if number is not None]
 
@@ -93,7 +93,7 @@ class Kokoro:
         deadline_s: float,
         voices: Path | None = None,
     ) -> None:
-        """Take the settings. `voices`: a folder of CODE.bin; without it those that ship."""
+        """Take the settings. `voices` is a folder of CODE.bin files; default: the shipped ones."""
         self._voices = voices or bundled("models", "voices")
         self._model = model
         self._key = f"{section}.model"
@@ -114,7 +114,7 @@ class Kokoro:
                 fix = "Install the program again."
                 raise ModelError("model-broken", f"{voice}: {error}.", fix) from None
         try:
-            # By itself: what fails in it is no fault of the weights.
+            # Tested separately: a failure here is no fault of the weights.
             espeak.phonemes("1", self._languages[0], self._deadline_s)
         except EngineError as error:
             if error.code != "speech-late":
@@ -132,7 +132,7 @@ class Kokoro:
             )
             self.speak("1", self._languages[0], 1.0)  # the first run takes longer
         except Exception as error:  # noqa: BLE001 - onnxruntime has a class for each
-            # On a machine that is at much else the first run may well be late.
+            # On a busy machine, the first run may be late.
             if isinstance(error, EngineError) and error.code == "speech-late":
                 return
             raise ModelError(
@@ -142,7 +142,7 @@ class Kokoro:
             ) from None
 
     def speak(self, text: str, lang: str, rate: float) -> Pcm:
-        """Return `text` as speech, shape (n,), espeak.RATE_HZ; empty where nothing can be said.
+        """Return `text` as speech, shape (n,), espeak.RATE_HZ; empty if nothing can be spoken.
 
         `rate` 1.25 is a quarter faster. Raises EngineError (speech-late, speech-failed,
         speech-no-voice, espeak-missing).
@@ -160,15 +160,15 @@ class Kokoro:
         # A voice has no style for more phonemes.
         ids = tokens(text, lang, max(0.1, until_s - time.monotonic()))[: _STYLES - 1]
         given = {
-            # The model was trained with its sign for nothing, 0, at both ends.
+            # The model was trained with its padding token, 0, at both ends.
             "tokens": np.array([[0, *ids, 0]], np.int64),
             # A voice has a style for each number of phonemes.
             "style": self._styles[lang][len(ids)],
             "speed": np.array([rate], np.float32),
         }
-        # One for each run: options that have ended a run end every later one.
+        # New options for each run: those that have ended one run would end every later run.
         options = self._runtime.RunOptions()
-        # In the middle of a run: nobody hears what comes too late, and the next clause waits.
+        # Abort a late run: late speech is useless, and the next clause waits.
         late = threading.Timer(max(0.0, until_s - time.monotonic()), _end, [options])
         late.start()
         try:
@@ -179,7 +179,7 @@ class Kokoro:
                 raise EngineError("speech-late", said) from None
             raise EngineError("speech-failed", f"Kokoro: {error}.") from None
         finally:
-            # Else a thread for each piece would stay until the deadline.
+            # Without this, a thread per piece would stay until the deadline.
             late.cancel()
         return _trimmed(np.asarray(sound, np.float32).ravel(), is_clause=not text[-1].isalnum())
 
@@ -189,7 +189,7 @@ def _trimmed(sound: Pcm, *, is_clause: bool) -> Pcm:
     if not len(loud):
         return sound
     first = loud[0] - round(_BEFORE_S * espeak.RATE_HZ)
-    # A pause behind a punctuation mark belongs to the speech.
+    # The pause after a punctuation mark belongs to the speech.
     last = loud[-1] + round((_AFTER_CLAUSE_S if is_clause else _AFTER_S) * espeak.RATE_HZ)
     return sound[max(0, first) : last + 1]
 

@@ -1,8 +1,8 @@
-"""Streaming recognizers: they hear only what is new, and say what is fixed.
+"""Streaming recognizers: they take only new audio, and report the committed text.
 
-Everything behind a recognizer asks with the whole utterance so far, since a process that dies must
-cost nothing (`Recognizer`). `IncrementalRecognizer` makes one of those of a streaming one: it
-compares with what that has heard already, and hands on the rest.
+Callers of a `Recognizer` pass the whole utterance so far, so that the death of its process loses
+nothing. `IncrementalRecognizer` adapts a streaming recognizer to this interface: it compares the
+audio with what the recognizer already has, and passes on the rest.
 """
 
 from __future__ import annotations
@@ -28,28 +28,28 @@ class Piece:
     """A word, or a part of one, and when it was spoken."""
 
     id: int
-    """The same for the same text, in every process."""
+    """Equal for equal text, in every process."""
     text: str
-    """With the space before it where a word begins."""
+    """With a leading space if a word begins here."""
     start_s: float | None = None
     """Seconds from the first sample since the last reset; None if the recognizer cannot tell."""
     end_s: float | None = None
     probability: float | None = None
-    """How sure the recognizer is of it, 0..1; None if it does not tell."""
+    """The recognizer's confidence, 0..1; None if it does not give one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """What was recognized since the last reset."""
+    """The pieces recognized since the last reset."""
 
     committed: tuple[Piece, ...] = ()
-    """The beginning, which the recognizer will never change."""
+    """The beginning, which the recognizer never changes."""
     tail: tuple[Piece, ...] = ()
-    """The rest, of which the next push may make something else."""
+    """The rest, which the next push may change."""
 
 
 class StreamingRecognizer(Protocol):
-    """Speech to text that keeps what it has heard. It belongs to one thread."""
+    """Speech to text that keeps its state between calls. It belongs to one thread."""
 
     @property
     def name(self) -> str:
@@ -59,18 +59,18 @@ class StreamingRecognizer(Protocol):
         """Load the model and warm it up. Raises ModelError, ConfigError."""
 
     def push(self, pcm: Pcm, *, is_last: bool = False) -> Heard:
-        """Take the next samples, shape (n,), which may be none; return all that was heard so far.
+        """Take the next samples, shape (n,), possibly none; return everything recognized so far.
 
-        With `is_last` the speech is over, and everything in it is recognized; only a reset may
-        follow. Whatever is raised, so must one.
+        With `is_last` the speech is over and all of it is recognized. After that, or after any
+        exception, the next call must be `reset`.
         """
 
     def reset(self) -> None:
-        """Forget what was heard: other speech begins."""
+        """Forget all audio: other speech begins."""
 
 
 class IncrementalRecognizer:
-    """A Recognizer of a streaming one, which gets of each utterance only what it has not heard."""
+    """Adapts a streaming recognizer to `Recognizer`: passes only the new audio of an utterance."""
 
     hotwords = ""
     degraded_reason = ""
@@ -78,7 +78,7 @@ class IncrementalRecognizer:
 
     def __init__(self, stream: StreamingRecognizer) -> None:
         self._stream = stream
-        # Not asked: a push is over soon, and one that was given up would have to be heard anew.
+        # Not used: a push is short, and after a cancelled one all audio would be pushed again.
         self.is_cancelled: Callable[[], bool] = never
         self._heard: Pcm = _NOTHING
         self._is_over = False
@@ -96,42 +96,42 @@ class IncrementalRecognizer:
     def recognize(self, pcm: Pcm, *, final: bool, prefix: Sequence[int] = ()) -> Recognition:
         """Return the text of `pcm`, shape (n,). Raises EngineError `stt-failed`.
 
-        A partial keeps the pieces with these ids if they are what the one before it began with: a
-        streaming recognizer cannot be made to begin with others. Finals tell of their words.
+        A partial keeps the pieces with the ids `prefix` if the partial before it began with them:
+        a streaming recognizer cannot be forced to begin with others. Finals have `words`.
         """
         if not pcm.size:
             return Recognition("")
         try:
             heard = self._stream.push(self._rest(pcm), is_last=final)
         except Exception as error:
-            # What the recognizer has kept is of no use: the next call tells it everything anew.
+            # The recognizer's state is unusable: the next call passes all audio again.
             self._begin()
             raise EngineError("stt-failed", f"{self.name}: {error}.") from error
         self._heard, self._is_over = pcm, final
         pieces = (*heard.committed, *heard.tail)
         if final:
-            # The next partial is of another utterance.
+            # The next partial belongs to another utterance.
             self._told = ()
             return Recognition(_text(pieces), words=_words(pieces))
-        # A policy gives back ids alone; the pieces know when they were spoken.
-        standing = self._told[: len(prefix)]
-        if [piece.id for piece in standing] == list(prefix):
-            pieces = keep(standing, pieces)
+        # A commit policy returns only ids; the pieces also have times.
+        kept = self._told[: len(prefix)]
+        if [piece.id for piece in kept] == list(prefix):
+            pieces = keep(kept, pieces)
         self._told = pieces
         return partial_of(pieces, _common(heard.committed, pieces))
 
     def _rest(self, pcm: Pcm) -> Pcm:
-        """Return what of an utterance was not heard; all of it where other sound was."""
-        # By the samples: a request does not say to which utterance it belongs.
+        """Return the new part of an utterance; all of it if it differs from the known audio."""
+        # Compare samples: a request does not name its utterance.
         known = len(self._heard)
-        # One that is over takes no more sound, though the new one began the same.
+        # A finished utterance takes no more audio, even if the new one begins the same.
         if not self._is_over and np.array_equal(pcm[:known], self._heard):
             return pcm[known:]
         self._begin()
         return pcm
 
     def _begin(self) -> None:
-        # First: where the reset raises, nothing must count as heard.
+        # First: if the reset raises, no audio may count as known.
         self._heard, self._is_over = _NOTHING, False
         self._stream.reset()
 
@@ -139,15 +139,15 @@ class IncrementalRecognizer:
 def keep(standing: Sequence[Piece], pieces: Sequence[Piece]) -> tuple[Piece, ...]:
     """Return `pieces` with `standing` for their beginning.
 
-    Behind it stays what was spoken later, by the middle of each piece: where a word that stands is
-    heard again its times are a little different. Without times the pieces are counted.
+    Pieces spoken after `standing` follow it. A piece is later if its middle is: the times of a word
+    differ a little when it is recognized again. Without times, pieces are counted.
     """
     if not standing or _common(standing, pieces) == len(standing):
         return tuple(pieces)
     middles_s, end_s = [_middle_s(piece) for piece in pieces], standing[-1].end_s
     later = pieces[len(standing) :]
     if end_s is not None and None not in middles_s:
-        # For the type checker alone: none of them is None here.
+        # `or 0.0` is only for the type checker: no time is None here.
         later = [p for p, at_s in zip(pieces, middles_s, strict=True) if (at_s or 0.0) > end_s]
     return (*standing, *later)
 
@@ -159,13 +159,13 @@ def _middle_s(piece: Piece) -> float | None:
 
 
 def piece_id(text: str) -> int:
-    """Return an id for a piece of a recognizer that gives none."""
-    # Not `hash`, which is another one in every process.
+    """Return an id for a piece from a recognizer without ids."""
+    # Not `hash`, which differs between processes.
     return zlib.crc32(text.encode())
 
 
 def partial_of(pieces: Sequence[Piece], committed: int = 0) -> Recognition:
-    """Return the text of a partial with the tokens that a commit policy decides on."""
+    """Return the text of a partial with its tokens for a commit policy."""
     text = _text(pieces)
     tokens: list[Token] = []
     so_far = ""
@@ -173,7 +173,7 @@ def partial_of(pieces: Sequence[Piece], committed: int = 0) -> Recognition:
         so_far += piece.text
         tokens.append(Token(piece.id, piece.text, min(len(text), len(so_far.lstrip()))))
     ends_s = tuple(piece.end_s for piece in pieces if piece.end_s is not None)
-    # All or none: a policy takes the times by the places of the tokens.
+    # All or none: a policy matches times to tokens by position.
     ends_s = ends_s if len(ends_s) == len(pieces) else ()
     return Recognition(text, tokens=tuple(tokens), ends_s=ends_s, committed=committed)
 
@@ -183,7 +183,7 @@ def _text(pieces: Sequence[Piece]) -> str:
 
 
 def _words(pieces: Sequence[Piece]) -> tuple[Word, ...]:
-    """Return the words and how sure the recognizer is of them, () if it does not tell of all."""
+    """Return the words with their probabilities, () unless all have one."""
     sure = [
         (each.text.strip(), each.probability) for each in pieces if each.probability is not None
     ]
@@ -193,5 +193,5 @@ def _words(pieces: Sequence[Piece]) -> tuple[Word, ...]:
 
 
 def _common(first: Sequence[Piece], second: Sequence[Piece]) -> int:
-    """Return how many pieces both begin with; heard again, they may have other times."""
+    """Return the number of common pieces at the beginning; their times may differ."""
     return common_beginning([piece.id for piece in first], [piece.id for piece in second])

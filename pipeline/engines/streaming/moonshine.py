@@ -1,9 +1,9 @@
-"""Speech to text with Moonshine: small encoders without a window of fixed length.
+"""Speech to text with Moonshine: small encoders without a fixed window length.
 
-The library (moonshine-voice; it and its English models are MIT) cuts sound into lines by itself,
-which the segmenter has done already: here it is told that all is speech. A line that is over is
-committed; the text of an open one is made anew at each look. Streaming models keep what they have
-encoded, the others encode the open line again.
+The library (moonshine-voice; it and its English models are MIT) splits audio into lines by itself.
+The segmenter has already done this, so the library's options declare everything as speech. A
+complete line is committed; the text of an open line is made again at each update. Streaming models
+keep their encodings, the others encode the open line again.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pipeline.core.types import SAMPLE_RATE, Pcm
 from pipeline.engines.specification import setting
 from pipeline.engines.streaming.incremental import Heard, Piece, piece_id
 
-# The kind is a whole word: a folder "based-en" holds no "base" model.
+# The kind is a whole word: the folder "based-en" is not a "base" model.
 _KIND = re.compile(r"(tiny|base|small|medium)(-streaming)?(?![a-z])")
 _OPTIONS: Final = {
     "vad_threshold": "0",  # everything is speech
@@ -34,19 +34,19 @@ _TELLS_TIMES: Final = (
     "decoder_kv_with_attention.ort",
     "alignment_model.ort",
 )
-"""With one of these files a model tells when each word was spoken."""
+"""With one of these files, a model gives the times of the words."""
 _NEVER_S: Final = 1e9
-"""The library need not look by itself."""
+"""Turns off the library's own updates."""
 _MARGIN_S: Final = 0.3
-"""Silence before speech, and behind it when it is over. Without it tiny-en misses 6 of 12 full
-stops of demo/voices and 3 of 14 of the demo sermon, with it none, at no more wrong words."""
+"""Silence added before speech, and after it at its end. Without it tiny-en misses 6 of 12 full
+stops of demo/voices and 3 of 14 of the demo sermon; with it none, without more wrong words."""
 _SILENCE: Final[Pcm] = np.zeros(round(_MARGIN_S * SAMPLE_RATE), np.float32)
 
 
 class Moonshine:
     """A StreamingRecognizer on `moonshine_voice.Transcriber`, on the CPU.
 
-    `model` is a folder whose name has the kind of model in it, such as `tiny-en` or
+    `model` is a folder whose name contains the kind of model, such as `tiny-en` or
     `small-streaming-en`. `section`: see `EngineSpec`.
     """
 
@@ -62,14 +62,14 @@ class Moonshine:
         return f"moonshine:{self._path.name}"
 
     def load(self) -> None:
-        """Load the model and hear a second of silence. Raises ModelError, ConfigError."""
+        """Load the model and recognize a second of silence. Raises ModelError, ConfigError."""
         require_extra("moonshine_voice", "moonshine", setting(self._section, "engine"))
         key = setting(self._section, "model")
         kind = kind_of(self._path, key)
         import moonshine_voice  # noqa: PLC0415 - heavy
 
-        tells = any((self._path / name).is_file() for name in _TELLS_TIMES)
-        options = _OPTIONS | ({"word_timestamps": "true"} if tells else {})
+        has_times = any((self._path / name).is_file() for name in _TELLS_TIMES)
+        options = _OPTIONS | ({"word_timestamps": "true"} if has_times else {})
         try:
             self._transcriber = moonshine_voice.Transcriber(
                 str(self._path), moonshine_voice.ModelArch[kind], options=options
@@ -77,11 +77,11 @@ class Moonshine:
             self.push(np.zeros(SAMPLE_RATE, np.float32), is_last=True)
         except Exception as error:
             raise ModelError("model-broken", f"{key}: {self._path}: {error}.") from error
-        # Else the silence would be the beginning of what is said first.
+        # Without a reset, the silence would be part of the first utterance.
         self.reset()
 
     def push(self, pcm: Pcm, *, is_last: bool = False) -> Heard:
-        """Take the next samples, shape (n,); return all that was heard."""
+        """Take the next samples, shape (n,); return everything recognized so far."""
         if self._stream is None:
             self._stream = self._transcriber.create_stream(update_interval=_NEVER_S)
             self._stream.start()
@@ -89,14 +89,14 @@ class Moonshine:
         if is_last:
             pcm = np.concatenate((pcm, _SILENCE))
         if pcm.size:
-            # The library goes through the samples one by one, which is slow over an array.
+            # The library iterates over single samples, which is slow for an array.
             self._stream.add_audio(pcm.tolist(), SAMPLE_RATE)
-        # Of what was not looked at before, `stop` would tell nothing.
+        # `stop` would not return the audio since the last update.
         force = self._transcriber.MOONSHINE_FLAG_FORCE_UPDATE
         return heard(self._stream.update_transcription(force).lines, is_last=is_last)
 
     def reset(self) -> None:
-        """Forget what was heard."""
+        """Forget all audio."""
         if self._stream is not None:
             # The library holds a stream until it is closed.
             self._stream.close()
@@ -104,7 +104,7 @@ class Moonshine:
 
 
 def kind_of(folder: Path, key: str) -> str:
-    """Return the library's name of a model's kind, such as TINY or SMALL_STREAMING.
+    """Return the library's name for a model's kind, such as TINY or SMALL_STREAMING.
 
     Raises ModelError that names the setting `key`.
     """
@@ -123,7 +123,7 @@ def kind_of(folder: Path, key: str) -> str:
 
 
 def heard(lines: list[Any], *, is_last: bool) -> Heard:
-    """Return the lines of the library's transcript, in which only the last can be open."""
+    """Return the pieces of the library's lines, of which only the last can be open."""
     over = [line for line in lines if line.is_complete or is_last]
     return Heard(
         committed=tuple(piece for line in over for piece in _pieces(line)),
@@ -132,13 +132,13 @@ def heard(lines: list[Any], *, is_last: bool) -> Heard:
 
 
 def _pieces(line: Any) -> Iterator[Piece]:
-    """Yield the words of a line, with times where the model tells them of all."""
+    """Yield the words of a line, with times if the model gives them for all words."""
     words, timed = line.text.split(), getattr(line, "words", None) or []
     if [word.word.strip() for word in timed] != words:
         yield from (Piece(piece_id(f" {word}"), f" {word}") for word in words)
         return
     for word, time in zip(words, timed, strict=True):
         text = f" {word}"
-        # The time of the library began with the silence before the speech.
+        # The library's times include the added silence before the speech.
         start_s, end_s = (max(0.0, each - _MARGIN_S) for each in (time.start, time.end))
         yield Piece(piece_id(text), text, start_s, end_s, time.confidence)

@@ -1,12 +1,12 @@
-"""Which pairs are learnt from without a person: nothing speaks against them, and the bar is passed.
+"""Accept pairs for training without a person: they have no obstacle and pass the score's bar.
 
-A score is not the same with every translator: the mean probability of a small one's tokens lies far
-lower than that of a large one or of CometKiwi. So each has a bar of its own, on how sure it is of
-its translations (`LearningPair.certainty`). From 100 reviewed captions of a translator on, 20 of
-them wrong, people decide: the lowest bar with at most 3 % wrong above it. For the starters that
-ship it was fitted in the same way (`training.train.train_doubt`). Any other has the specified 0.85
-of the whole score, or what its best 40 % reach where that is higher. Only people lower a bar: a
-worse translator does not get an easier one.
+Scores of different translators are not comparable: the mean token probability of a small model is
+far lower than that of a large one or of CometKiwi. So each translator has its own bar on its
+confidence (`LearningPair.certainty`). With at least 100 reviewed captions of a translator, 20 of
+them wrong, the reviews set it: the lowest bar with at most 3 % wrong above it. The bars of the
+shipped starters were fitted in the same way (`training.train.train_doubt`). Any other translator
+has the specified 0.85 of the whole score, or the score of its best 40 % if that is higher. Only
+reviews lower a bar: a worse translator does not get an easier one.
 """
 
 from __future__ import annotations
@@ -28,49 +28,49 @@ from pipeline.text.sentences import is_ended
 from pipeline.text.words import WORD
 
 START = 0.85
-# Told apart from other obstacles: an operator's edit does not remove these two.
+# Separate from other obstacles: an operator's edit does not remove these two.
 HALF, MISHEARD = "half a sentence", "perhaps misheard"
-# With a lower share a bar would need far more reviews before it could be fitted.
+# A lower share would need far more reviews to fit a bar.
 MOST_WRONG = 0.03
-"""Share of what is accepted."""
+"""Largest share of wrong pairs among the accepted."""
 _BEST = 0.4
 _ENOUGH = 50
-"""Captions from which on these are known."""
+"""Captions needed to know the best 40 %."""
 _MIDDLING = 0.1
-"""Below the bar: pairs to spot-check."""
+"""Pairs within this distance below the bar are spot-checked."""
 _MISHEARD = 0.5
-"""Probability of a word below which it is as likely wrong as right."""
+"""A word with a lower probability is as likely wrong as right."""
 SHIPPED = ("models", "starter", "acceptance.json")
 _SCALES = ("estimate:", "agreement:")
-"""Flags by limits that are the same for all translators, and say little of most."""
+"""Flags whose limits are the same for all translators, and say little about most of them."""
 _BARS = TypeAdapter(dict[str, float])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bar:
-    """From which score on pairs of a translator are accepted, and why."""
+    """The lowest accepted score of a translator's pairs, and its reason."""
 
     accept: float
     reason: str
     captions: int
     reviewed: int
     own_scale: bool
-    """Whether it is one of certainty, fitted to this translator; else it is one of the score."""
+    """Whether the bar is on the certainty, fitted to this translator; else it is on the score."""
 
 
 _READ = TypeAdapter(dict[str, Bar])
 
 
 def obstacle(record: UtteranceRecord, text: str, following: UtteranceRecord | None) -> str:
-    """Return why a pair cannot be accepted by its score, "" if nothing is in the way.
+    """Return why a pair cannot be accepted by its score, "" if it can.
 
     `text` is the source after edits and review, `following` the next utterance.
     """
     unchanged = text == record.text
-    # First: half a sentence stays half, however surely it was heard and translated.
+    # First: half a sentence stays half, however confident the recognition and translation are.
     if _is_half(text, following.text if following else ""):
         return HALF
-    # The recognizer's doubt is about what it heard: who has rewritten it has heard it better.
+    # The recognizer's doubt concerns its own text: an edited text was heard by a person.
     if unchanged and any(word.probability < _MISHEARD for word in record.words):
         return MISHEARD
     if record.is_doubtful or any(check.outcome == "doubtful" for check in record.checks):
@@ -82,7 +82,7 @@ def obstacle(record: UtteranceRecord, text: str, following: UtteranceRecord | No
 
 
 def is_spoken(record: UtteranceRecord) -> bool:
-    """Whether somebody spoke: of what a recognizer makes up nobody can say what is right."""
+    """Whether somebody spoke: there is no right text for a hallucination of the recognizer."""
     excluded = record.quality.excluded if record.quality else ()
     return not {"no-speech-prob", "compression-ratio"} & set(excluded)
 
@@ -95,14 +95,14 @@ def find_bars(
 ) -> dict[str, Bar]:
     """Return the bar of each translator.
 
-    `judged`: of each caption that a person has judged its translator, its certainty, and whether it
-    was wrong. `before` are the bars of the last collection, `shipped` those that came with the
-    program.
+    `judged` has the translator, the certainty and whether it was wrong for each caption that a
+    person has judged. `before` are the bars of the last collection, `shipped` those that came with
+    the program.
     """
     scores: dict[str, list[float]] = {}
     for pair in pairs:
         if pair.source == "auto" and pair.quality_score is not None:
-            # Counted as 0, not left out: the best 40 % are those of all captions.
+            # Counted as 0, not left out: the best 40 % are of all captions.
             score = 0.0 if pair.obstacle else pair.quality_score
             scores.setdefault(pair.translator, []).append(score)
     decided: dict[str, list[tuple[float, bool]]] = {}
@@ -115,13 +115,13 @@ def find_bars(
 
 
 def with_bar(pair: LearningPair, bars: Mapping[str, Bar]) -> LearningPair:
-    """Return a pair with the status that its translator's bar gives it; a person's stays."""
-    # A person has decided: no figure overrules that.
+    """Return a pair with the status from its translator's bar; a person's decision stays."""
+    # No score overrules a person's decision.
     if pair.source != "auto" or pair.status == "rejected":
         return pair
     bar = bars.get(pair.translator)
     score = pair.certainty if bar and bar.own_scale else pair.quality_score
-    # Flags by limits that are the same for all translators mean nothing beside an own bar.
+    # With a bar of its own, flags by limits common to all translators mean nothing.
     flagged = bar is not None and not bar.own_scale and bool(pair.flags)
     if pair.obstacle or bar is None or score is None or flagged:
         return replace(pair, status="review")
@@ -131,21 +131,21 @@ def with_bar(pair: LearningPair, bars: Mapping[str, Bar]) -> LearningPair:
 
 
 def without_contradictions(pairs: Sequence[LearningPair]) -> list[LearningPair]:
-    """Return pairs, those for review that say otherwise than a person, or than each other.
+    """Return the pairs; those that contradict a person or each other get the status "review".
 
-    Of two translations of one sentence with only a score, nobody knows which is right.
+    If two translations of one sentence have only a score, it is unknown which is right.
     """
     by_source: dict[tuple[str, str], dict[str, bool]] = {}
     for pair in pairs:
         if pair.status == "accepted":
-            told = by_source.setdefault((pair.target_lang, pair.key[0]), {})
-            # True as soon as one person has said so: that translation stands against all scores.
-            told[pair.key[1]] = told.get(pair.key[1], False) or pair.source != "auto"
+            approved = by_source.setdefault((pair.target_lang, pair.key[0]), {})
+            # True as soon as one person has approved it: that translation wins against all scores.
+            approved[pair.key[1]] = approved.get(pair.key[1], False) or pair.source != "auto"
     made = []
     for pair in pairs:
-        told = by_source.get((pair.target_lang, pair.key[0]), {})
-        others = {key for key in told if key != pair.key[1]}
-        contradicted = others and not told.get(pair.key[1], False)
+        approved = by_source.get((pair.target_lang, pair.key[0]), {})
+        others = {key for key in approved if key != pair.key[1]}
+        contradicted = others and not approved.get(pair.key[1], False)
         if contradicted and pair.source == "auto" and pair.status in ("accepted", "moderate"):
             pair = replace(pair, status="review", obstacle="contradicted")  # noqa: PLW2901
         made.append(pair)
@@ -153,10 +153,10 @@ def without_contradictions(pairs: Sequence[LearningPair]) -> list[LearningPair]:
 
 
 def read_bars(path: Path) -> dict[str, Bar]:
-    """Return the bars of the last collection; none where there are none, or of an old version."""
+    """Return the bars of the last collection; {} if there are none, or of an old version."""
     try:
         return parse_json(_READ, path.read_bytes()) if path.exists() else {}
-    # Not an error: without the old bars the lowest ones hold, and reviews find theirs again.
+    # Not an error: without the old bars the lowest ones apply, and reviews fit theirs again.
     except (OSError, ProtocolError):
         return {}
 
@@ -196,7 +196,7 @@ def _bar(
 
     if is_enough(decided):
         fitted = lowest_bar(decided, MOST_WRONG)
-        # None: even the best-scored are too often wrong, so that other bars have to do.
+        # None: even the best-scored pairs are too often wrong, so use another bar.
         if fitted is not None:
             return bar(fitted, f"at most {MOST_WRONG:.0%} of what was reviewed is wrong above it")
     if shipped is not None:
@@ -211,7 +211,7 @@ def _bar(
 
 
 def _is_half(text: str, following: str) -> bool:
-    """Whether a text begins or ends within a sentence; recognizers go on with a small letter."""
+    """Whether a text begins or ends within a sentence; recognizers continue in lower case."""
     first = WORD.search(text)
     after = WORD.search(following)
     begun = first is None or not first[0][0].islower()

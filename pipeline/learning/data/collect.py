@@ -1,8 +1,8 @@
-"""Collecting: from sessions to the data folder, as often as anybody likes.
+"""Collect learning data from sessions into the data folder; this can be repeated at any time.
 
-A session is read again only if its files are others than the last time: reviewed, scored anew, or
-with something taken off the record. Nothing of a session is kept while words that were said off
-the record may still be in its files.
+A session is read again only if its files have changed: it was reviewed, scored again, or something
+was taken off the record. The data folder keeps nothing of a session while its files may still
+contain words that were said off the record.
 """
 
 from __future__ import annotations
@@ -48,10 +48,10 @@ from pipeline.session.reader import JOURNAL, RECORDS
 from pipeline.session.resume import in_use
 from pipeline.text.words import words
 
-# What a session's pairs depend on: if these are the same it need not be read again.
+# The files that a session's pairs depend on: if they are unchanged, it is not read again.
 _INPUTS = (JOURNAL, RECORDS, REVIEWED, SCORED)
 _FORM = {"form": "2"}
-"""Changes when a harvest knows more than before: then each session is read once more."""
+"""Version of a harvest's format. A new version makes each session be read once more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,15 +64,15 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Collected:
-    """What a collection came to."""
+    """The result of a collection."""
 
     new: tuple[str, ...]
     """Sessions that were read, or read again."""
     unchanged: int
-    # With reasons: a service that silently gives nothing would be missed months later.
+    # With reasons: otherwise a skipped service would be noticed only months later.
     skipped: tuple[Skipped, ...]
     sessions: int
-    """In the data folder, those included that are no longer on disk."""
+    """Sessions in the data folder, including those that are no longer on disk."""
     pairs: int
     """Pairs to learn from, all tiers."""
     by_tier: dict[str, int]
@@ -81,26 +81,26 @@ class Collected:
     waiting: int
     """Pairs that wait for a review."""
     pairs_per_hour: float | None
-    """Accepted pairs for an hour of speech; None without any."""
+    """Accepted pairs per hour of speech; None without speech."""
     bars: dict[str, Bar]
     """By translator."""
     new_terms: tuple[tuple[str, int], ...]
     rules: tuple[Confusion, ...]
-    """Rules that the dictionary might get."""
+    """Rules proposed for the dictionary."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CollectSettings:
-    """What a collection goes by."""
+    """The settings of a collection."""
 
     rules: Sequence[Rule]
-    """The dictionary's: they tell the church's terms."""
+    """The dictionary's rules: they give the church's terms."""
     everyday: Collection[str] = ()
-    """Everyday words: no proposed rule may hear only these."""
+    """Everyday words: no proposed rule may match only these."""
     shares: TierShares = field(default_factory=TierShares)
     general: Sequence[LearningPair] = ()
     speaker: str = ""
-    """Who spoke in the sessions that are read now; "" keeps what the ledger says."""
+    """Speaker of the sessions that are read now; "" keeps the ledger's speaker."""
     demos: bool = False
     """Whether recordings of the demo count as services."""
 
@@ -113,14 +113,14 @@ def collect(
     dry_run: bool = False,
     on_session: Callable[[str], None] = lambda _: None,
 ) -> Collected:
-    """Bring the data folder up to date with these sessions; return what it came to.
+    """Update the data folder from these sessions; return the result.
 
-    With `dry_run` nothing is written. `on_session` is told each session that has been looked at.
-    A session that cannot be read is left out, with the reason. Raises LearningError.
+    With `dry_run` nothing is written. `on_session` gets the name of each session.
+    A session that cannot be read is skipped, with the reason. Raises LearningError.
     """
     terms = [rule.write for rule in settings.rules]
     ledger = data.ledger()
-    # Also of sessions that are no longer on disk: their pairs stay.
+    # Pairs of sessions that are no longer on disk stay.
     stored = {name: data.harvest(name) for name, entry in ledger.items() if not entry.removed}
     new: list[str] = []
     skipped: list[Skipped] = []
@@ -129,10 +129,10 @@ def collect(
         name = folder.name
         on_session(name)
         before = ledger.get(name)
-        # Before anything is read: a session that is being written is half.
+        # Before reading: a session that is being written is incomplete.
         if why := _hindrance(folder):
             skipped.append(Skipped(name, why))
-            # Until what was said off the record is out of its files, nothing of it stays here.
+            # Keep nothing of a session until its files are free of words said off the record.
             if name in stored and (folder / MARK).exists():
                 del stored[name]
                 if not dry_run:
@@ -140,22 +140,22 @@ def collect(
             continue
         speaker = settings.speaker or (before.speaker if before else "")
         try:
-            # By content: a copy from a backup has new dates and the same words.
+            # Compare contents: a copy from a backup has new dates but the same words.
             inputs = {f: sha256(folder / f) for f in _INPUTS if (folder / f).exists()} | _FORM
-            # The speaker as well: a session that is told who spoke is read again.
+            # A session with a new speaker is read again too.
             if before and name in stored and (before.inputs, before.speaker) == (inputs, speaker):
                 unchanged += 1
                 continue
             found = harvest(folder, terms, speaker)
         except (SessionError, OSError) as error:
-            # What was collected of it before stays. One damaged session must not end the others.
+            # Its earlier pairs stay. One damaged session must not stop the others.
             skipped.append(Skipped(name, str(error)))
             continue
-        # Only after reading: the records alone tell a demo.
+        # After reading, since only the records show that a session is a demo.
         if found.is_demo and not settings.demos:
             skipped.append(Skipped(name, "a demo"))
             continue
-        # Also with dry_run: the figures are those that the real run would have.
+        # Also with dry_run, so that the figures are those of a real run.
         stored[name] = found
         new.append(name)
         if not dry_run:
@@ -168,16 +168,16 @@ def collect(
 
 
 def remove(data: DataFolder, session: str) -> bool:
-    """Take a session's pairs and sound out of the data folder; return whether there were any.
+    """Remove a session's pairs and sound from the data folder; return whether there were any.
 
-    What was made of them, such as a mix, is made again by its own step. Raises LearningError.
+    Derived files, such as a mix, are made again by their own step. Raises LearningError.
     """
     with data.writing():
-        # Sound first: after a kill the session is still in the ledger, and is removed next time.
+        # Sound first: after a kill the session is still in the ledger and is removed next time.
         drop_sound(data.path, session)
         for name in (PAIRS, MODERATE):
             every = read_pairs(data.path / name)
-            # At once, not with the next sum: a mix that is made in between must not have them.
+            # Now, not at the next collection: a mix made in between must not contain them.
             kept = [pair for pair in every if pair.session_id != session]
             if len(kept) < len(every):
                 data.write_pairs(name, kept)
@@ -199,13 +199,13 @@ def _hindrance(folder: Path) -> str:
 
 
 def _store(data: DataFolder, folder: Path, found: Harvest, entry: LedgerEntry) -> None:
-    """Keep what a session gave: its sound, its pairs, and then the ledger's line."""
+    """Store a session's sound and pairs, and then the ledger's line."""
     with data.writing():
-        # It may be read again, and have lost recordings since.
+        # A session that is read again may have lost recordings since.
         drop_sound(data.path, folder.name)
         keep_sound(data.path, folder, found.pairs)
         write_harvest(data.session_file(folder.name), found)
-    # Last: after a kill before this line the session is only read again.
+    # Last: after a kill before this line, the session is simply read again.
     data.enter(entry)
 
 
@@ -216,22 +216,22 @@ def _sum_up(
     settings: CollectSettings,
     dry_run: bool,
 ) -> Collected:
-    """Make what all sessions together give."""
-    # By name: the files are the same whichever session was read first.
+    """Compute the results of all sessions together and, unless `dry_run`, write them."""
+    # By name, so that the files do not depend on the order of reading.
     ordered = [stored[name] for name in sorted(stored)]
     found = [pair for each in ordered for pair in each.pairs]
-    judged = [told for each in ordered for told in each.judged]
-    # Of all sessions together, each time: one service is too few for a bar.
+    judged = [verdict for each in ordered for verdict in each.judged]
+    # From all sessions together, each time: one service is too little data for a bar.
     bars = find_bars(found, judged, read_bars(data.path / CALIBRATION), shipped_bars())
-    # After the bars: only what would be accepted can contradict.
+    # After the bars: only pairs that would be accepted can contradict each other.
     every = without_contradictions([with_bar(pair, bars) for pair in found])
     chosen = select(every, settings.general, settings.shares)
     moderate = [pair for pair in every if pair.status == "moderate"]
-    # As people have left it: what waits for a review may be misheard itself.
+    # Without pairs that wait for a review: their text may be misheard.
     texts = [pair.text for pair in every if pair.status != "review"]
     heard_and_said = [pair for each in ordered for pair in each.spoken]
     spoken = confusions(heard_and_said)
-    # What was said rightly somewhere, and the shipped everyday sentences, is no misheard word.
+    # Words of correct texts and of the shipped everyday sentences count as not misheard.
     usual = Counter(word for text in [*texts, *_everyday()] for word in words(text))
     usual.update(settings.everyday)
     known = [rule.write for rule in settings.rules]
@@ -263,7 +263,7 @@ def _sum_up(
 
 
 def _everyday() -> list[str]:
-    """Return everyday English that ships: its words need no rule."""
+    """Return the shipped everyday English sentences: their words need no rule."""
     return [each.source for each in read_gate()] + [each.said for each in read_meanings()]
 
 
@@ -273,7 +273,7 @@ def _finish(
     """Write the sound's metadata and the manifest. Raises LearningError."""
     figures = {key: value for key, value in asdict(made).items() if key != "bars"}
     with data.writing():
-        # Of all accepted, not the chosen ones: the same sentence in two voices is two lessons.
+        # From all accepted pairs, not only the chosen: a sentence in two voices is two samples.
         write_metadata(data.path, every)
         write_manifest(
             data.path / MANIFEST,

@@ -1,4 +1,4 @@
-"""Texts from elsewhere: files of two columns, as Tatoeba has them, and the Bible by verses.
+"""Outside corpora: two-column files like those of Tatoeba, and the Bible by verses.
 
 Files may be plain, `.xz` or `.gz`.
 """
@@ -21,7 +21,7 @@ from pipeline.learning.data.pairs import LearningPair
 
 @dataclass(frozen=True, slots=True)
 class Verse:
-    """A verse in two languages, with its place."""
+    """A verse in two languages, with its reference."""
 
     book: str
     chapter: int
@@ -33,7 +33,7 @@ class Verse:
 def read_general(path: Path, source: str, target: str) -> list[LearningPair]:
     """Return the pairs of a file with the source text, a tab and the target text in each line.
 
-    Lines that begin with # and empty ones are left out. Raises LearningError (corpus-unreadable).
+    Empty lines and lines that begin with # are skipped. Raises LearningError (corpus-unreadable).
     """
     pairs = []
     for number, line in enumerate(_lines(path), 1):
@@ -41,7 +41,7 @@ def read_general(path: Path, source: str, target: str) -> list[LearningPair]:
         # Before the check: such lines need no tab.
         if not line.strip() or line.startswith("#"):
             continue
-        # More columns are allowed: what stands behind the two texts is left out.
+        # More columns are allowed; those after the two texts are ignored.
         if len(cells) < 2 or not all(cell.strip() for cell in cells[:2]):
             message = f"{path}, line {number}: there is no tab between two texts."
             raise LearningError("corpus-unreadable", message, "Each line needs both languages.")
@@ -65,12 +65,12 @@ def _pair(text: str, source: str, translation: str, target: str) -> LearningPair
 def read_columns(path: Path, source: str, target: str) -> list[LearningPair]:
     """Return the pairs of a file whose first line names the languages of its columns.
 
-    None where there is no such file, as in an installed program, or where it lacks one of them.
+    Return [] if there is no such file, as in an installed program, or if a language is missing.
     Raises LearningError (corpus-unreadable).
     """
     if not path.exists():
         return []
-    # Without quoting: a quotation mark is a part of a sentence here.
+    # Without quoting: quotation marks belong to the sentences.
     rows = csv.DictReader(_lines(path), delimiter="\t", quoting=csv.QUOTE_NONE)
     if not {source, target} <= set(rows.fieldnames or ()):
         return []
@@ -82,9 +82,9 @@ def read_columns(path: Path, source: str, target: str) -> list[LearningPair]:
 
 
 def shipped_bibles(source: str, target: str) -> list[list[Verse]]:
-    """Return the Bibles that ship in the spoken language, each beside one in the other.
+    """Return the shipped Bibles in the source language, each paired with one in the target.
 
-    The modern ones first; none where a language has none. Raises LearningError.
+    The modern ones come first; [] if a language has no Bible. Raises LearningError.
     """
     try:
         every = [editions.read(file, name) for name, file in editions.files().items()]
@@ -94,12 +94,12 @@ def shipped_bibles(source: str, target: str) -> list[list[Verse]]:
     said = [each for each in every if each.lang == source]
     if made is None:
         return []
-    # Of those that ship the King James is the archaic one.
+    # Of the shipped Bibles, only the King James is archaic.
     return [
         [
             Verse(str(at[0]), at[1], at[2], text, made.verses[at])
             for at, text in edition.verses.items()
-            # Versions number and leave out verses differently: only what both have is a pair.
+            # Versions number and omit verses differently: only verses in both make a pair.
             if text and made.verses.get(at)
         ]
         for edition in sorted(said, key=lambda each: each.name == "kjv")
@@ -109,12 +109,12 @@ def shipped_bibles(source: str, target: str) -> list[list[Verse]]:
 def _lines(path: Path) -> Iterator[str]:
     """Yield the lines of a file. Raises LearningError."""
     opener = {".xz": lzma.open, ".gz": gzip.open}.get(path.suffix, open)
-    # EOFError is a packed file that was cut off; zlib has its own error for damaged content.
+    # EOFError means a truncated compressed file; zlib has its own error for damaged content.
     wrong = (UnicodeDecodeError, lzma.LZMAError, zlib.error, EOFError)
     file: TextIO
     with (
         reading(path, LearningError, "corpus-unreadable", wrong=wrong),
-        # Programs of Windows put a mark before the text, which would belong to its first word.
+        # Windows programs put a byte order mark first, which would join the first word.
         opener(path, "rt", encoding="utf-8-sig", newline="") as file,  # type: ignore[operator]
     ):
         yield from file

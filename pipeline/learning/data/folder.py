@@ -1,16 +1,16 @@
-"""The data folder of learning: what was collected, from what, and by whom it may be changed.
+"""The data folder of learning: the collected data, its sources, and the lock for changes.
 
-    sessions/<session>.json     what a session gave: its pairs but the rejected, and its scores
-    pairs.jsonl                 what is learnt from: accepted pairs and the two other tiers
-    moderate.jsonl              pairs of a middling score, for spot checks
+    sessions/<session>.json     harvest of a session: its pairs (not the rejected) and scores
+    pairs.jsonl                 the training pairs: accepted pairs and the two other tiers
+    moderate.jsonl              pairs with a moderate score, for spot checks
     audio/                      sound with metadata.jsonl, as Hugging Face `datasets` opens it
-    confusions.json             what was heard for what was said
-    calibration.json            the threshold from which on a pair is accepted
-    ledger.jsonl                each session that was collected, with the hashes of its files
+    confusions.json             misheard words and what was really said
+    calibration.json            the score above which a pair is accepted
+    ledger.jsonl                each collected session, with the hashes of its files
     manifest.json               how all this was made
 
-A session's pairs are a file of their own, put in place at once before the ledger tells of it: a
-kill at any moment costs one session's work, and nothing is ever in twice.
+Each session's pairs are in their own file, which is written atomically before the ledger's line: a
+kill at any moment costs one session's work, and nothing is stored twice.
 """
 
 from __future__ import annotations
@@ -49,14 +49,14 @@ MANIFEST = "manifest.json"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LedgerEntry:
-    """A line of ledger.jsonl. The last one about a session holds."""
+    """A line of ledger.jsonl. The last line of a session is valid."""
 
     session: str
     utc: str
     speaker: str = ""
-    # A line of its own and none deleted: the file only grows, so that a power cut costs one line.
+    # A removal is a new line: the file only grows, so that a power cut costs one line.
     removed: bool = False
-    """Whether its pairs were taken out again."""
+    """Whether the session's pairs were removed."""
     inputs: Mapping[str, str] = field(default_factory=dict)
     """SHA-256 of the session's files by name."""
     counts: Mapping[str, int] = field(default_factory=dict)
@@ -70,20 +70,20 @@ class DataFolder:
 
     @contextmanager
     def hold(self) -> Iterator[None]:
-        """Make the folder and keep other steps out of it. Raises LearningError."""
+        """Create the folder and lock out other steps. Raises LearningError."""
         with self.writing():
             (self.path / "sessions").mkdir(parents=True, exist_ok=True)
             fd = os.open(self.path / ".lock", os.O_RDWR | os.O_CREAT, 0o644)
         try:
             is_free = True
-            with suppress(OSError):  # of a file system that knows no locks
+            with suppress(OSError):  # from a file system without locks
                 is_free = try_lock(fd)
             if not is_free:
                 message = f"{self.path} is in use by another step of learning."
                 raise LearningError("learning-busy", message, "Wait until it is done.")
             yield
         finally:
-            # That unlocks it. The file stays: deleted, two steps could each lock one of their own.
+            # This unlocks it. The file stays: after a deletion two steps could lock two files.
             os.close(fd)
 
     def ledger(self) -> dict[str, LedgerEntry]:
@@ -91,19 +91,19 @@ class DataFolder:
         return {entry.session: entry for entry in _SESSIONS.read(self)}
 
     def enter(self, entry: LedgerEntry) -> None:
-        """Append to the ledger; it outlives a power cut. Raises LearningError."""
+        """Append to the ledger, safe against a power cut. Raises LearningError."""
         _SESSIONS.append(self, entry)
 
     def session_file(self, session: str) -> Path:
-        """Return where that is which a session gave."""
+        """Return the path of a session's harvest."""
         return self.path / "sessions" / f"{session}.json"
 
     def harvest(self, session: str) -> Harvest:
-        """Return what a session gave when it was collected. Raises LearningError."""
+        """Return the collected harvest of a session. Raises LearningError."""
         return read_harvest(self.session_file(session))
 
     def pairs(self) -> list[LearningPair]:
-        """Return what is learnt from. Raises LearningError."""
+        """Return the training pairs. Raises LearningError."""
         return read_pairs(self.path / PAIRS)
 
     def write_pairs(self, name: str, pairs: list[LearningPair]) -> None:
@@ -112,7 +112,7 @@ class DataFolder:
             write_pairs(self.path / name, pairs)
 
     def write_json(self, name: str, content: object) -> None:
-        """Write a file of JSON in one piece. Raises LearningError."""
+        """Write a JSON file atomically. Raises LearningError."""
         options = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
         with self.writing():
             write_whole(self.path / name, orjson.dumps(content, option=options))
@@ -124,7 +124,7 @@ class DataFolder:
 
 
 class Ledger(Generic[T]):
-    """A file of the data folder that grows by JSON lines, each an entry of one kind."""
+    """An append-only file of JSON lines in the data folder, each an entry of one kind."""
 
     def __init__(self, name: str, kind: type[T]) -> None:
         self._name = name
@@ -139,9 +139,9 @@ class Ledger(Generic[T]):
             raise LearningError("learning-unreadable", error.message, error.fix) from None
 
     def append(self, data: DataFolder, entry: T) -> None:
-        """Append an entry; it outlives a power cut. Raises LearningError."""
+        """Append an entry, safe against a power cut. Raises LearningError."""
         with data.writing():
-            # Here too: `compare` and `deploy` write without having collected anything.
+            # Create it here too: `compare` and `deploy` may write before anything is collected.
             data.path.mkdir(parents=True, exist_ok=True)
             with closing(GrowingFile(data.path / self._name, sync=True, keep=True)) as file:
                 file.append(orjson.dumps(entry, option=orjson.OPT_APPEND_NEWLINE))
@@ -154,20 +154,20 @@ METADATA = "metadata.jsonl"
 
 
 def keep_sound(data: Path, session: Path, pairs: Iterable[LearningPair]) -> None:
-    """Take the recordings of a session's pairs into the data folder. Raises OSError."""
+    """Link or copy the recordings of a session's pairs into the data folder. Raises OSError."""
     for pair in pairs:
         if pair.audio:
-            # A link takes no room, and outlives the session's folder.
+            # A link takes no space and survives the deletion of the session's folder.
             link_or_copy(recording_path(session, pair.id), data / AUDIO / pair.audio)
 
 
 def drop_sound(data: Path, session: str) -> None:
-    """Delete a session's recordings, and what the metadata says of them. Raises OSError."""
+    """Delete a session's recordings and their metadata. Raises OSError."""
     for path in (data / AUDIO).glob("*.flac"):
-        # Not by a pattern of the name: another session's may begin with it, and it may have a [.
+        # Not a glob of the name: another name may begin with it, and it may contain a [.
         if path.stem.rpartition("-")[0] == session:
             path.unlink(missing_ok=True)
-    # At once, not with the next collection: it holds the words that were said.
+    # Now, not at the next collection: the metadata contains the spoken words.
     metadata = data / AUDIO / METADATA
     if metadata.exists():
         lines = metadata.read_bytes().splitlines(keepends=True)
@@ -178,7 +178,7 @@ def drop_sound(data: Path, session: str) -> None:
 def write_metadata(data: Path, pairs: Iterable[LearningPair]) -> int:
     """Write the metadata of all accepted pairs that have sound; return how many. Raises OSError."""
     lines = list(_lines(data, pairs))
-    # An old list must not outlive its sounds; without sound there is no folder.
+    # Old metadata must not outlive its audio files; without audio there is no folder.
     if lines or (data / AUDIO / METADATA).exists():
         (data / AUDIO).mkdir(parents=True, exist_ok=True)
         write_whole(data / AUDIO / METADATA, b"".join(lines))
@@ -187,7 +187,7 @@ def write_metadata(data: Path, pairs: Iterable[LearningPair]) -> int:
 
 def _lines(data: Path, pairs: Iterable[LearningPair]) -> Iterator[bytes]:
     for pair in pairs:
-        # The file may be gone: a session that was read again may have lost its recordings.
+        # The file may be missing: a session that was read again may have lost its recordings.
         if pair.audio and pair.status == "accepted" and (data / AUDIO / pair.audio).is_file():
             fields = {
                 "file_name": pair.audio,
@@ -202,15 +202,15 @@ def _lines(data: Path, pairs: Iterable[LearningPair]) -> Iterator[bytes]:
 
 
 def last_lesson(data: DataFolder) -> str:
-    """Return a sentence on the session that was reviewed last, "" before the first one.
+    """Return a sentence about the session that was reviewed last, "" before the first review.
 
     Raises LearningError.
     """
     kept = [name for name, entry in data.ledger().items() if not entry.removed]
-    told = [each for name in kept if (each := data.harvest(name)).reviewed_utc]
-    if not told:
+    reviewed = [each for name in kept if (each := data.harvest(name)).reviewed_utc]
+    if not reviewed:
         return ""
-    last = max(told, key=lambda each: each.reviewed_utc)
+    last = max(reviewed, key=lambda each: each.reviewed_utc)
     sentences = sum(pair.source == "review" and pair.status == "accepted" for pair in last.pairs)
     heard = len(confusions(last.corrected))
     corrections = len(last.corrected)

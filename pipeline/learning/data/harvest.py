@@ -1,7 +1,7 @@
-"""A session read for learning: its pairs after edits and review, and its scores.
+"""Read a session for learning: its pairs after edits and review, and its scores.
 
 The sources are the session's records, its journal and the decisions of a review. Sessions of
-earlier versions give what they have.
+earlier versions give less.
 """
 
 from __future__ import annotations
@@ -34,21 +34,21 @@ _QUALITY = TypeAdapter(QualityRecord)
 
 @dataclass(frozen=True, slots=True)
 class Harvest:
-    """What a session gives."""
+    """The learning data of a session."""
 
     pairs: tuple[LearningPair, ...]
-    """All but those that a person has rejected or hidden, and those without speech."""
+    """All pairs except those that a person rejected or hid, and those without speech."""
     spoken: tuple[tuple[str, str], ...]
-    """(heard, said) where a rule of the dictionary or a reviewer has corrected what was heard."""
+    """(heard, said) for each text that a dictionary rule or a reviewer has corrected."""
     audio_s: float
     """Speech, in seconds."""
     is_demo: bool
     judged: tuple[tuple[str, float, bool], ...] = ()
-    """Of each caption that a person has judged: translator, certainty, whether it was wrong."""
+    """(translator, certainty, whether it was wrong) for each caption that a person has judged."""
     corrected: tuple[tuple[str, str], ...] = ()
-    """(heard, said) of each caption that a reviewer has corrected."""
+    """(heard, said) for each caption that a reviewer has corrected."""
     reviewed_utc: str = ""
-    """When the last of them was reviewed."""
+    """Time of the last review decision."""
 
     def count(self, status: Status) -> int:
         """Return how many pairs have a status."""
@@ -56,7 +56,7 @@ class Harvest:
 
 
 def harvest(folder: Path, terms: Sequence[str], speaker: str = "") -> Harvest:
-    """Return what a session gives. `terms` are the church's words. Raises SessionError."""
+    """Return a session's harvest. `terms` are the church's words. Raises SessionError."""
     session = Session(folder)
     edits = operator_edits(session.messages)
     hidden = {message.id for message in session.messages} - {m.id for m in session.captions}
@@ -65,25 +65,25 @@ def harvest(folder: Path, terms: Sequence[str], speaker: str = "") -> Harvest:
     judged = scored(folder)
     pairs: list[LearningPair] = []
     verdicts: list[tuple[str, float, bool]] = []
-    # Before pairs are made: their score and flags are those of the last judgement.
+    # Before the pairs are made: their score and flags come from the last scoring.
     records = [_rejudged(given, judged.get(given.id)) for given in session.shown]
     for number, record in enumerate(records):
         pair = pair_of(record, session.name, session.langs["target"])
         decided = decisions.get(record.id)
-        # What an operator hid, and nobody has judged since, was wrong in some way.
+        # A caption that an operator hid and no review has judged since was wrong in some way.
         is_judged = decided is not None and decided.outcome != "open"
         if pair is None or (record.id in hidden and not is_judged):
             continue
         if record.id in edits:
-            # None of an edit that hides: it is here only because a review has judged it since.
+            # `follow_edit` returns None for a hidden caption: here a review has judged it since.
             pair = follow_edit(pair, edits[record.id]) or pair
-        # Asked for the end of a sentence: one that goes on in the next caption is half.
+        # A sentence that continues in the next caption is only half.
         following = records[number + 1] if number + 1 < len(records) else None
         hindered = obstacle(record, pair.source, following)
         origin, status, kept = _outcome(pair, decided, hindered)
-        # The spoken words stand in for a translation, and the reviewer has not made one.
+        # The source text replaces a missing translation, and the reviewer has not added one.
         is_copy = origin == "review" and kept.engine == "source" and kept.target == pair.target
-        # Or it is not known in which language: its line would have one text only.
+        # Equal languages mean an unknown one: the line in the file would have only one text.
         if is_copy or kept.target_lang == kept.source_lang:
             continue
         sound = recording_path(folder, record.id)
@@ -106,7 +106,7 @@ def harvest(folder: Path, terms: Sequence[str], speaker: str = "") -> Harvest:
             flags=kept.flags,
             obstacle=hindered,
             engine=kept.engine,
-            # By who made the text: an operator has no model.
+            # The model of the engine that made the text: an operator has none.
             model=used.file,
             model_sha256=used.sha256,
             terms=terms_in(kept.source, terms),
@@ -117,7 +117,7 @@ def harvest(folder: Path, terms: Sequence[str], speaker: str = "") -> Harvest:
             end_s=kept.end_s,
         )
         if decided and is_judged and made.certainty is not None:
-            # What had to be corrected was not good as it was.
+            # A caption that was not approved unchanged counts as wrong.
             verdicts.append((made.translator, made.certainty, decided.outcome != "approved"))
         if status != "rejected" and (origin != "auto" or is_spoken(record)):
             pairs.append(made)
@@ -127,43 +127,43 @@ def harvest(folder: Path, terms: Sequence[str], speaker: str = "") -> Harvest:
         pairs=tuple(pairs),
         judged=tuple(verdicts),
         corrected=tuple(
-            (by_id[key].raw_text, told.source)
-            for key, told in decisions.items()
-            if told.outcome == "corrected" and key in by_id
+            (by_id[key].raw_text, decision.source)
+            for key, decision in decisions.items()
+            if decision.outcome == "corrected" and key in by_id
         ),
-        reviewed_utc=max((told.utc for told in decisions.values()), default=""),
+        reviewed_utc=max((decision.utc for decision in decisions.values()), default=""),
         spoken=tuple(_spoken(shown, decisions)),
         audio_s=sum(record.end_s - record.start_s for record in shown),
-        # Of nothing `all` is true: a service without captions is no demo.
+        # `all` of an empty list is true, but a service without captions is no demo.
         is_demo=bool(shown) and all(record.mode == "demo" for record in shown),
     )
 
 
 def write_harvest(path: Path, found: Harvest) -> None:
-    """Keep what a session gave. Raises OSError."""
+    """Write a session's harvest. Raises OSError."""
     write_whole(path, orjson.dumps(found, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
 
 
 def read_harvest(path: Path) -> Harvest:
-    """Return what a session gave when it was collected. Raises LearningError."""
+    """Return a session's collected harvest. Raises LearningError."""
     fix = "Delete it and its session's lines in ledger.jsonl, and collect again."
     with reading(path, LearningError, "harvest-unreadable", fix, (ProtocolError,)):
         return parse_json(_HARVEST, path.read_bytes())
 
 
 def _outcome(pair: Pair, decided: Reviewed | None, hindered: str) -> tuple[Origin, Status, Pair]:
-    """Return who vouches for a pair, its status, and the pair after edits and review."""
+    """Return a pair's origin, its status, and the pair after edits and review."""
     match decided.outcome if decided else "open":
         case "approved" | "corrected" if decided:
-            told = replace(
+            reviewed = replace(
                 pair, source=decided.source, target=decided.target, reviewer=decided.reviewer
             )
-            return "review", "accepted", told
+            return "review", "accepted", reviewed
         case "rejected":
             return "review", "rejected", pair
-    # A review comes first: it is done in peace, an edit in the middle of a service.
+    # A review overrides an edit, which is made in a hurry during the service.
     if pair.engine == OPERATOR:
-        # An operator has vouched for the translation, and for what was said only where that is new.
+        # An operator has approved the translation, but the source text only if it was edited.
         misheard = hindered in (HALF, MISHEARD)
         return "operator", "review" if misheard else "accepted", pair
     return "auto", "review", pair  # until its translator's bar is known
@@ -174,20 +174,20 @@ _NO_MODEL = ModelUsed(engine="", setting="", file="", size_bytes=0, sha256="")
 
 
 def _models(session: Session) -> dict[str, ModelUsed]:
-    """Return by engine which model it had."""
-    told = [event for event in session.events if isinstance(event, ModelsEvent)]
-    # The last one of each engine: after a crash the service may have gone on with another model.
-    return {model.engine: model for event in told for model in event.models}
+    """Return the model of each engine."""
+    loaded = [event for event in session.events if isinstance(event, ModelsEvent)]
+    # The last model of each engine: after a crash the service may have continued with another.
+    return {model.engine: model for event in loaded for model in event.models}
 
 
 def scored(folder: Path) -> dict[int, QualityRecord]:
-    """Return what `stark-translate score` said of a session's captions. Raises SessionError."""
+    """Return the results of `stark-translate score` for a session. Raises SessionError."""
     path, parse = folder / SCORED, partial(parse_json, _QUALITY)
     return {each.id: each for each in read_session_lines(path, parse)} if path.exists() else {}
 
 
 def _rejudged(record: UtteranceRecord, again: QualityRecord | None) -> UtteranceRecord:
-    """Return a record with the judgement of `stark-translate score`, if there is one."""
+    """Return a record with the scores of `stark-translate score`, if there are any."""
     if again is None:
         return record
     return replace(record, flags=again.flags, quality=again.quality)

@@ -1,11 +1,11 @@
-"""A pair as it is learnt from: two texts, where they come from, and how far they can be trusted.
+"""Training pairs: two texts, their origin, and how far they can be trusted.
 
-A line of a file of pairs has the texts under the names of their languages (`en`, `es`) and all
-other fields under their own names, so that other programs can use it without knowing ours.
+A line of a file of pairs has the texts under the codes of their languages (`en`, `es`) and all
+other fields under their own names, so that other programs can read it.
 
-Pairs are ranked in three tiers: `accepted`, what the score, an operator or a reviewer vouches for;
-`diversity`, of the middling pairs those that bring words which the first tier lacks; `general`, a
-few pairs of a general corpus, so that a model does not forget other words than a church's.
+Pairs have three tiers: `accepted`, approved by the score, an operator or a reviewer; `diversity`,
+pairs with a moderate score that add words missing in the first tier; `general`, a few pairs of a
+general corpus, so that a model does not forget words outside a church's vocabulary.
 """
 
 from __future__ import annotations
@@ -29,83 +29,83 @@ from pipeline.records.quality import THRESHOLDS, Flag
 from pipeline.text.words import words
 
 Origin: TypeAlias = Literal["auto", "operator", "review", "general"]
-"""Who vouches for a pair: the score, an operator's edit, a review, or a corpus from elsewhere."""
+"""What approved a pair: the score, an operator's edit, a review, or an outside corpus."""
 
 Status: TypeAlias = Literal["accepted", "moderate", "review", "rejected"]
-"""What becomes of a pair: it is learnt from, spot-checked, put before a person, or left."""
+"""A pair is used for training, spot-checked, reviewed by a person, or dropped."""
 
 Tier: TypeAlias = Literal["", "accepted", "diversity", "general"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LearningPair:
-    """A pair of texts. Scores are 0..1, None where nothing could be measured."""
+    """A pair of texts. Scores are 0..1, None if they could not be measured."""
 
     session_id: str
-    """The session's name; empty for a pair that is of no session."""
+    """The session's name; empty for a pair that is not from a session."""
     id: int = 0
     """The utterance."""
     timestamp: str = ""
     """When the caption was shown."""
     source_lang: str
     text: str
-    """What was said; in files under the language's name."""
-    # For the mix: a translator has to learn what it will get, mistakes of the recognizer included.
+    """The spoken text; files store it under the language code."""
+    # For the mix: a translator must learn from its real input, with the recognizer's mistakes.
     heard: str = ""
-    """As it was recognized, before the dictionary and any correction."""
+    """The recognized text, before the dictionary and any correction."""
     target_lang: str
     translation: str
-    """In files under the language's name."""
+    """Files store it under the language code."""
     source: Origin
     status: Status
     tier: Tier = ""
     weight: float = 1.0
-    """How much it counts in training, 1 on average."""
+    """Weight in training, 1 on average."""
     quality_score: float | None = None
     stt_confidence: float | None = None
     translation_qe: float | None = None
     marian_agreement: float | None = None
     flags: tuple[Flag, ...] = ()
     obstacle: str = ""
-    """Why its score alone does not let it be learnt from; "" if nothing is in the way."""
+    """Why the pair's score alone cannot accept it; "" if it can."""
     engine: str = ""
-    """Who made the translation."""
+    """The engine that made the translation."""
     model: str = ""
-    """Its model file."""
+    """The engine's model file."""
     model_sha256: str = ""
     terms: tuple[str, ...] = ()
     """Church terms in the source text."""
     speaker: str = ""
     reviewer: str = ""
     audio: str = ""
-    """File of its sound in the data folder's `audio`; empty if none was kept."""
+    """Audio file in the data folder's `audio`; empty if none was kept."""
     start_s: float = 0.0
     end_s: float = 0.0
 
     @property
     def translator(self) -> str:
-        """The translator and its language: scores are compared within these only."""
+        """The translator and its target language: scores are comparable only within both."""
         return f"{self.model_sha256 or self.engine} {self.target_lang}"
 
     @property
     def certainty(self) -> float | None:
-        """How sure the translators are of the translation, 0..1, whatever was heard."""
+        """Confidence of the translators in the translation, 0..1, apart from the recognition."""
         return certainty(self.translation_qe, self.marian_agreement)
 
     @property
     def key(self) -> tuple[str, str]:
-        """Both texts without case and punctuation: equal for what is the same pair."""
+        """Both texts without case and punctuation, to find equal pairs."""
         return " ".join(words(self.text)), " ".join(words(self.translation))
 
 
 def certainty(estimate: float | None, agreement: float | None) -> float | None:
-    """Return how sure two translators are, 0..1: one's estimate, and how far both agree."""
+    """Return the translators' confidence, 0..1, from one's estimate and the agreement of both."""
     if estimate is None or agreement is None:
         return estimate
-    # The score's own weights, so that both say the same of two translations.
+    # The weights of the score, so that both rank two translations alike.
     weights = THRESHOLDS.estimate_weight, THRESHOLDS.agreement_weight
-    told = weights[0] * estimate + weights[1] * agreement
-    return round(told / sum(weights), 4)
+    total = weights[0] * estimate + weights[1] * agreement
+    return round(total / sum(weights), 4)
 
 
 _PAIR = TypeAdapter(LearningPair)
@@ -125,15 +125,15 @@ def parse_line(line: bytes) -> LearningPair:
         fields = orjson.loads(line)
         source, target = fields["source_lang"], fields["target_lang"]
         fields |= {"text": fields.pop(source), "translation": fields.pop(target)}
-    # TypeError: a line may be JSON and no object.
+    # TypeError: a line may be JSON but not an object.
     except (ValueError, KeyError, TypeError) as error:
         raise ProtocolError("bad-json", f"This is no pair: {error}.") from None
-    # Once more as JSON: of Python's own values a list is no tuple.
+    # As JSON again: a Python list would not validate as a tuple.
     return parse_json(_PAIR, orjson.dumps(fields))
 
 
 def read_pairs(path: Path) -> list[LearningPair]:
-    """Return the pairs of a file, none if there is no file. Raises LearningError."""
+    """Return the pairs of a file, [] if it does not exist. Raises LearningError."""
     with reading(path, LearningError, "pairs-unreadable"):
         lines = path.read_bytes().splitlines() if path.exists() else []
     pairs = []
@@ -150,32 +150,32 @@ def read_pairs(path: Path) -> list[LearningPair]:
 
 
 def write_pairs(path: Path, pairs: Iterable[LearningPair]) -> None:
-    """Write a file of pairs in one piece. Raises OSError."""
+    """Write a file of pairs atomically. Raises OSError."""
     write_whole(path, b"".join(pair_line(pair) for pair in pairs))
 
 
 _TRUST = {"review": 2, "operator": 1, "auto": 0, "general": -1}
-# Fixed: the next collection draws the same pairs again.
+# Fixed, so that the next collection draws the same pairs.
 _SEED = 20261122
 _LEAST_WEIGHT, _MOST_WEIGHT = 0.25, 2.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TierShares:
-    """How large the tiers are, and how much of one speaker there may be; all 0..1."""
+    """Shares of the tiers, and the largest share of one speaker; all 0..1."""
 
     diversity: float = 0.2
-    """Pairs of the second tier for each of the first, at most."""
+    """At most this many pairs of the second tier for each pair of the first."""
     general: float = 0.075
-    """Share of all pairs that are general ones, if a corpus is given."""
+    """Share of general pairs in all pairs, if a corpus is given."""
     speaker: float = 0.5
-    """Share of the second tier that one speaker may have, where there are several."""
+    """Largest share of one speaker in the second tier, if there are several speakers."""
 
 
 def select(
     pairs: Iterable[LearningPair], general: Sequence[LearningPair], shares: TierShares
 ) -> list[LearningPair]:
-    """Return the pairs to learn from, each with its tier and weight, the order kept."""
+    """Return the pairs for training in their order, each with its tier and weight."""
     every = list(pairs)
     accepted = _unique(pair for pair in every if pair.status == "accepted")
     known = {_identity(pair) for pair in accepted}
@@ -188,25 +188,25 @@ def select(
     chosen = _weighted(accepted, "accepted") + _weighted(diverse, "diversity")
     known |= {_identity(pair) for pair in diverse}
     more = [pair for pair in general if _identity(pair) not in known]
-    # Their share is of all pairs, themselves included.
+    # The share counts all pairs, including the general ones.
     wanted = round(shares.general / (1 - shares.general) * len(chosen))
     drawn = random.Random(_SEED).sample(more, min(wanted, len(more)))  # noqa: S311 - no secret
     return chosen + [replace(pair, tier="general") for pair in drawn]
 
 
 def _unique(pairs: Iterable[LearningPair]) -> list[LearningPair]:
-    """Return each pair once, as the one who is trusted most tells it."""
+    """Return each pair once, in the version with the most trusted origin."""
     best: dict[tuple[str, str, str], LearningPair] = {}
     for pair in pairs:
         other = best.get(_identity(pair))
-        # A dict keeps a key's first place, so that the order does not depend on who is trusted.
+        # A dict keeps a key's first place, so the order does not depend on the trust.
         if other is None or _trust(pair) > _trust(other):
             best[_identity(pair)] = pair
     return list(best.values())
 
 
 def _identity(pair: LearningPair) -> tuple[str, str, str]:
-    # With the language: "Santo, santo, santo" is Spanish and Portuguese.
+    # With the language: "Santo, santo, santo" is both Spanish and Portuguese.
     return (pair.target_lang, *pair.key)
 
 
@@ -217,21 +217,21 @@ def _trust(pair: LearningPair) -> tuple[int, float]:
 def _novel(
     accepted: Sequence[LearningPair], middling: Sequence[LearningPair], shares: TierShares
 ) -> list[LearningPair]:
-    """Return the middling pairs that bring the most new words, the newest words first."""
+    """Return the moderate pairs that add the most new words, those with the most first."""
     seen = {word for pair in accepted for word in words(pair.text)}
     speakers = {pair.speaker for pair in middling}
     room = math.floor(shares.diversity * len(accepted))
-    # Only where there are several: one speaker's half of the tier would be thrown away.
+    # Only with several speakers: otherwise half of the tier would stay empty.
     cap = room if len(speakers) < 2 else math.ceil(shares.speaker * room)
     by_speaker: Counter[str] = Counter()
     chosen: list[LearningPair] = []
-    # Parted into words once: each round looks at every pair that is left.
+    # Split into words once: each round looks at all remaining pairs.
     left = [(pair, set(words(pair.text))) for pair in middling]
     while left and len(chosen) < room:
         at = max(range(len(left)), key=lambda number: len(left[number][1] - seen))
         best, said = left.pop(at)
         new = said - seen
-        # The best brings nothing new, so none of the others does.
+        # If the best pair adds no new word, no other does.
         if not new:
             break
         if by_speaker[best.speaker] < cap:
@@ -242,7 +242,7 @@ def _novel(
 
 
 def _weighted(pairs: Sequence[LearningPair], tier: Tier) -> list[LearningPair]:
-    """Return pairs with weights: rare words count more, a phrase that is said again counts less."""
+    """Return pairs with weights: rare words weigh more, repeated phrases less."""
     said = Counter(word for pair in pairs for word in set(words(pair.text)))
     phrases = Counter(pair.key[0] for pair in pairs)
     raw = [
@@ -250,7 +250,7 @@ def _weighted(pairs: Sequence[LearningPair], tier: Tier) -> list[LearningPair]:
         / phrases[pair.key[0]]
         for pair in pairs
     ]
-    # By the mean, so that a mix of such pairs has the weight of as many usual ones.
+    # Divided by the mean, so that the pairs weigh as much as the same number of unweighted ones.
     mean = fmean(raw) if raw else 1.0
     return [
         replace(

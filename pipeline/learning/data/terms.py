@@ -1,7 +1,7 @@
-"""Church terms in what was said, new ones, and what the recognizer makes of words. Pure.
+"""Find church terms in spoken text, new terms, and misheard words. Pure functions.
 
-Words are compared without case. A confusion is what was heard for what was said, word for word,
-as a correction or a rule of the dictionary shows it.
+Words are compared without case. A confusion is a pair of misheard words and the words really said,
+found in a correction or a rule of the dictionary.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from pipeline.dictionary.rules import key
 from pipeline.text.words import WORD
 
 _LONGEST = 3
-"""Words on a side; longer differences are another sentence, not a misheard word."""
+"""Most words on each side; a longer difference is another sentence, not a misheard word."""
 _OFTEN = 2
-# They have a capital everywhere, and no rule is needed for them.
+# These always have a capital, and need no rule.
 _USUAL = frozenset("I I'm I'll I've I'd God Lord Jesus Christ Amen".split())  # noqa: SIM905
 
 
 @dataclass(frozen=True, slots=True)
 class Confusion:
-    """What was heard for what was said, and how often."""
+    """Misheard words, what was really said, and how often."""
 
     said: str
     heard: str
@@ -32,25 +32,25 @@ class Confusion:
 
 def terms_in(text: str, terms: Iterable[str]) -> tuple[str, ...]:
     """Return the terms whose words are in a text, in the order of `terms`."""
-    # With a space at either end: "sin" is no part of "single".
+    # With a space at both ends, so that "sin" does not match in "single".
     spoken = f" {key(text)} "
     return tuple(term for term in dict.fromkeys(terms) if f" {key(term)} " in spoken)
 
 
 def confusions(spoken: Iterable[tuple[str, str]]) -> list[Confusion]:
-    """Return what differs in pairs of (heard, said), the most frequent first."""
+    """Return the differences in pairs of (heard, said), the most frequent first."""
     counts: Counter[tuple[str, str]] = Counter()
     for heard, said in spoken:
         counts.update(_differences(WORD.findall(heard), WORD.findall(said)))
-    # Then by the words: the file is the same after each collection of the same sessions.
+    # Then by the words, so that the same sessions always give the same file.
     ranked = sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))
     return [Confusion(said, heard, count) for (said, heard), count in ranked]
 
 
 def new_terms(texts: Iterable[str], known: Iterable[str], most: int = 30) -> list[tuple[str, int]]:
-    """Return names that were said again and again and that no rule knows, with how often.
+    """Return repeated names that no rule knows, with their counts.
 
-    A name is a word that has a capital within a sentence, and never occurs without one.
+    A name is a word that has a capital within a sentence and never occurs without one.
     """
     capital: Counter[str] = Counter()
     small: set[str] = set()
@@ -59,11 +59,11 @@ def new_terms(texts: Iterable[str], known: Iterable[str], most: int = 30) -> lis
         for match in WORD.finditer(text):
             word = match[0]
             if word.islower():
-                # A word that is also written small is no name.
+                # A word that also occurs in lower case is no name.
                 small.add(word)
             elif not first and word[0].isupper() and word not in _USUAL:
                 capital[word] += 1
-            # Behind these a capital says nothing: a sentence begins.
+            # After these marks a sentence begins, so a capital means nothing.
             first = text[match.end() : match.end() + 1] in ".!?:"
     taken = {key(part) for term in known for part in term.split()}
     found = [
@@ -77,12 +77,12 @@ def new_terms(texts: Iterable[str], known: Iterable[str], most: int = 30) -> lis
 def proposed_rules(
     spoken: Iterable[tuple[str, str]], known: Iterable[str], small_words: Mapping[str, int]
 ) -> list[Confusion]:
-    """Return the rules that the dictionary might get out of pairs of (heard, said).
+    """Return rules to propose for the dictionary, from pairs of (heard, said).
 
-    A rule is worth it for a name, or for what was misheard twice. `known` are phrases that a rule
-    hears already. Of one word that is also said rightly (`small_words`, how often) a rule would
-    spoil every other sentence: with it go the words at its sides, as in "soul of Tarsus". A phrase
-    that has no rarer word in it is left.
+    A rule is proposed for a name, or for words misheard twice. `known` are phrases that a rule
+    already matches. `small_words` counts everyday words: a rule for such a word alone would damage
+    correct sentences, so the rule includes its neighbours, as in "soul of Tarsus". A phrase of
+    only everyday words gets no rule.
     """
     heard_already = {key(phrase) for phrase in known}
     counts: Counter[tuple[str, str]] = Counter()
@@ -93,7 +93,7 @@ def proposed_rules(
             is_name = any(not word.islower() for word in b[k:m])
             start, end, first, last = i, j, k, m
             if is_everyday(a[i:j], small_words):
-                # The same words at both sides: they were heard rightly.
+                # The neighbours are equal in both texts: they were recognized correctly.
                 start, end = max(0, i - 1), min(len(a), j + 1)
                 first, last = max(0, k - 1), min(len(b), m + 1)
                 if is_everyday(a[start:end], small_words):
@@ -111,7 +111,7 @@ def proposed_rules(
 
 
 def is_everyday(heard: Sequence[str], small_words: Mapping[str, int]) -> bool:
-    """Whether all words of a phrase are ones that people say anyway."""
+    """Whether all words of a phrase are everyday words."""
     return all(small_words.get(key(word), 0) > 0 for word in heard)
 
 
@@ -121,11 +121,11 @@ def _differences(heard: Sequence[str], said: Sequence[str]) -> list[tuple[str, s
 
 
 def _replaced(heard: Sequence[str], said: Sequence[str]) -> list[tuple[int, int, int, int]]:
-    """Return where `heard` has other words than `said`: from, to in the one and in the other."""
+    """Return the ranges (start, end in `heard`; start, end in `said`) of replaced words."""
     a, b = [key(word) for word in heard], [key(word) for word in said]
     return [
         (i, j, k, m)
-        # autojunk would leave out frequent words of long texts, and find differences that are none.
+        # autojunk would ignore frequent words of long texts and so find false differences.
         for what, i, j, k, m in SequenceMatcher(None, a, b, autojunk=False).get_opcodes()
         if what == "replace" and j - i <= _LONGEST and m - k <= _LONGEST
     ]

@@ -1,8 +1,8 @@
-"""A training mix: shares of Bible, sermons and glossary, treated like a service.
+"""A training mix: shares of Bible, sermons and glossary, changed to look like a service.
 
-At first 70 % Bible, 25 % sermon, 5 % glossary, later 50, 40 and 10, and modern everyday pairs
-beside them, so that nobody's register becomes that of 1909. A part that has too few pairs is
-repeated, so often and no more; what it lacks is left out and told.
+At first 70 % Bible, 25 % sermon, 5 % glossary, later 50, 40 and 10. Modern everyday pairs are
+added, so that the model does not learn the register of 1909. A part with too few pairs is
+repeated up to a limit; the pairs that are still missing are left out and reported.
 """
 
 from __future__ import annotations
@@ -34,78 +34,78 @@ SHARES: Mapping[Stage, Mapping[str, float]] = {
     "first": {"bible": 0.70, "sermon": 0.25, "glossary": 0.05},
     "later": {"bible": 0.50, "sermon": 0.40, "glossary": 0.10},
 }
-# A Bible has many more pairs than a church's sermons, which must not be drowned by them.
+# Sermons weigh more, since a Bible has many more pairs than a church's sermons.
 _WEIGHTS = {"bible": 1.0, "sermon": 2.0, "glossary": 2.0, "general": 1.0}
 _MOST_ROUNDS = {"bible": 1, "sermon": 6, "glossary": 20, "general": 1}
-"""How often a pair may be there. The glossary's stand in for sentences nobody has said yet."""
+"""How often a pair may occur. Glossary pairs stand for sentences that nobody has said yet."""
 _PASSAGE = (2, 5)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MixSettings:
-    """How a mix is made; shares are 0..1."""
+    """The settings of a mix; shares are 0..1."""
 
     pairs: int = 20_000
-    """Of Bible, sermon and glossary together; 10,000 to 30,000 are a good size."""
+    """Pairs of Bible, sermon and glossary together; 10,000 to 30,000 is a good size."""
     general: int = 5_000
     stage: Stage = "first"
     newest_bible: float = 0.65
-    """Share of the Bible part that its first, most modern version has."""
+    """Share of the Bible part that comes from the first, most modern version."""
     passages: float = 0.5
-    """Share of the Bible part that is passages of 2 to 5 verses."""
+    """Share of the Bible part that consists of passages of 2 to 5 verses."""
     heard: float = 0.3
-    """Share of the sources that are as our recognizer hears them."""
+    """Share of the sources that have our recognizer's mistakes."""
     misheard_words: float = 0.05
     prefixes: float = 0.1
     terms: float = 0.15
     several: float = 0.25
-    """Share of sermon and general pairs that are two to four sentences."""
+    """Share of sermon and general pairs that are joined into two to four sentences."""
     seed: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ingredients:
-    """What a mix is made of."""
+    """The sources of a mix."""
 
     bibles: Sequence[Sequence[Verse]] = ()
-    """Verses in their order, by version, the most modern first."""
+    """Verses in order, by version, the most modern version first."""
     sermon: Sequence[Example] = ()
     talk: Sequence[Example] = ()
-    """Church talk that ships: it fills what the church's own sermons lack."""
+    """Church talk that ships, used if the church has too few sermons of its own."""
     glossary: Mapping[str, str] = field(default_factory=dict)
     """Terms in the form of `key`, with their translation."""
     frames: Sequence[tuple[str, str]] = ()
-    """Sentences with {term} in both languages, which the glossary's terms are put into."""
+    """Sentences with {term} in both languages; the glossary's terms are inserted there."""
     rules: Sequence[Rule] = ()
-    """The dictionary's: they tell how words are misheard."""
+    """The dictionary's rules, which list how words are misheard."""
     general: Sequence[Example] = ()
     confusions: Sequence[Confusion] = ()
     held_out: Iterable[str] = ()
-    """Sources that must not be in it."""
+    """Sources that must not be in the mix."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mix:
-    """The examples in random order, and how many there are of what."""
+    """The examples in random order, with counts."""
 
     examples: tuple[Example, ...]
     parts: Mapping[str, int]
     lacking: Mapping[str, int]
-    """By part, how many pairs are missing from what the shares ask for."""
+    """By part, the number of pairs that are missing for its share."""
     treated: Mapping[str, int]
-    """By treatment, how many pairs had it."""
+    """By treatment, the number of pairs that had it."""
 
 
 def make_mix(given: Ingredients, settings: MixSettings) -> Mix:
     """Return a mix; the same ingredients and settings always give the same one."""
-    # One source of chance for all parts: their order below belongs to the result.
+    # One random generator for all parts, so their order below affects the result.
     rng = random.Random(settings.seed)  # noqa: S311 - no secret
-    # Compared as words: a comma more does not make another sentence.
+    # Compared as words: an extra comma does not make another sentence.
     unseen = {" ".join(words(text)) for text in given.held_out}
     shares = SHARES[settings.stage]
     wanted = {part: round(share * settings.pairs) for part, share in shares.items()}
     wanted["general"] = settings.general
-    # Without any frame a term is learnt as a sentence of itself.
+    # Without frames a term is learnt as a sentence of its own.
     frames = given.frames or [("{term}", "{term}")]
     glossary = [
         Example(
@@ -122,7 +122,7 @@ def make_mix(given: Ingredients, settings: MixSettings) -> Mix:
         "general": _clean(given.general, unseen),
     }
     chosen = {part: _draw(pool, wanted[part], part, rng) for part, pool in pools.items()}
-    # Its own sentences first, as often as they may be there; then those of other preachers.
+    # First the church's own sentences, as often as allowed; then those of other preachers.
     missing = wanted["sermon"] - len(chosen["sermon"])
     talk = _clean(given.talk, unseen)
     chosen["sermon"] += rng.sample(talk, min(missing, len(talk)))
@@ -132,7 +132,7 @@ def make_mix(given: Ingredients, settings: MixSettings) -> Mix:
     texts = [each.source for part in chosen.values() for each in part]
     treatments = _Treatments(given, settings, rng, near_words(texts))
     examples = [treatments.treat(each) for part in chosen.values() for each in part]
-    # Else training would see one part after the other.
+    # Otherwise training would see one part after the other.
     rng.shuffle(examples)
     parts = Counter(each.part for each in examples)
     lacking = {part: wanted[part] - len(each) for part, each in chosen.items()}
@@ -151,9 +151,9 @@ def _clean(pool: Iterable[Example], unseen: set[str]) -> list[Example]:
 
 
 def _draw(pool: Sequence[Example], count: int, part: str, rng: random.Random) -> list[Example]:
-    """Return `count` pairs of a pool, each equally often, and no more often than allowed."""
+    """Return up to `count` pairs of a pool, each about equally often and not above the limit."""
     drawn: list[Example] = []
-    # Whole rounds, then a sample: no pair is there two times more than another.
+    # Whole rounds, then a sample: the counts of two pairs differ by one at most.
     for _ in range(_MOST_ROUNDS[part]):
         left = count - len(drawn)
         if left <= 0:
@@ -163,12 +163,12 @@ def _draw(pool: Sequence[Example], count: int, part: str, rng: random.Random) ->
 
 
 def _several(pool: Sequence[Example], share: float, rng: random.Random) -> list[Example]:
-    """Return a pool in which a share of the pairs is followed by the next ones as they were said.
+    """Return a pool in which a share of the pairs is joined with the pairs that follow them.
 
-    Pairs of one session are joined only where they followed each other; others as they come.
+    Pairs of a session are joined only if they followed each other there; others in pool order.
     """
     ordered = sorted(pool, key=lambda each: (each.session, each.id))
-    # Pairs of no session have no number either: 0 follows 0.
+    # Pairs without a session have the id 0, so 0 follows 0.
     follows = {
         id(a): b for a, b in pairwise(ordered) if a.session == b.session and b.id in (a.id + 1, 0)
     }
@@ -191,7 +191,7 @@ def _bible(
     rng: random.Random,
     unseen: set[str],
 ) -> list[Example]:
-    """Return verses and passages, most of them of the first version."""
+    """Return verses and passages, most of them from the first version."""
     made: list[Example] = []
     for number, verses in enumerate(bibles):
         if len(bibles) == 1:
@@ -203,7 +203,7 @@ def _bible(
         clean = [verse for verse in verses if " ".join(words(verse.text)) not in unseen]
         wanted = round(share * count)
         whole = round(settings.passages * wanted)
-        # Verses of a service come several at a time; a model of single ones loses what joins them.
+        # A service has several verses together; a model of single verses loses their connection.
         made += [_passage(clean, rng) for _ in range(whole if len(clean) > _PASSAGE[1] else 0)]
         single = min(wanted - whole, len(clean))
         made += [_example([verse]) for verse in rng.sample(clean, single)]
@@ -211,12 +211,12 @@ def _bible(
 
 
 def _passage(verses: Sequence[Verse], rng: random.Random) -> Example:
-    """Return 2 to 5 verses that follow each other in one chapter, fewer at its end."""
+    """Return 2 to 5 consecutive verses of one chapter, fewer at its end."""
     first = rng.randrange(len(verses))
     place = (verses[first].book, verses[first].chapter)
     run = [verses[first]]
     for verse in verses[first + 1 : first + rng.randint(*_PASSAGE)]:
-        # A verse that a version lacks ends the passage: what follows it was never said behind it.
+        # A verse that the version lacks ends the passage: the verses around it are not consecutive.
         if (verse.book, verse.chapter) != place or verse.number != run[-1].number + 1:
             break
         run.append(verse)
@@ -231,7 +231,7 @@ def _example(verses: Sequence[Verse]) -> Example:
 
 
 class _Treatments:
-    """Treats pairs, each by its share: cut short, with terms, as they are heard, or not at all."""
+    """Treats pairs, each treatment by its share: a prefix, terms, recognizer mistakes, or none."""
 
     def __init__(
         self,
@@ -248,30 +248,30 @@ class _Treatments:
         self._rng = rng
 
     def treat(self, example: Example) -> Example:
-        """Return a pair as it is learnt from."""
+        """Return the pair for training."""
         settings, rng = self._settings, self._rng
-        # One treatment each, so that the shares are those that were asked for.
-        lot = rng.random()
-        if lot < settings.heard:
+        # One treatment per pair, so that the shares are as requested.
+        draw = rng.random()
+        if draw < settings.heard:
             return self._misheard(example)
-        lot -= settings.heard
-        if lot < settings.prefixes:
+        draw -= settings.heard
+        if draw < settings.prefixes:
             if cut := prefix(example, rng):
                 self.counts["prefix"] += 1
                 return cut
-        elif lot < settings.prefixes + settings.terms and (
-            told := with_terms(example, self._glossary)
+        elif draw < settings.prefixes + settings.terms and (
+            annotated := with_terms(example, self._glossary)
         ):
             self.counts["terms"] += 1
-            return told
-        # Cleared, as in every treatment: what was heard is in the source by now, or is not wanted.
+            return annotated
+        # Cleared, as in every treatment: the heard text is in the source by now, or is not wanted.
         return replace(example, heard="")
 
     def _misheard(self, example: Example) -> Example:
         settings = self._settings
         heard = as_heard(example, self._sounds, settings.misheard_words, self._rng)
         how = "as heard" if example.heard == heard else "as the dictionary knows"
-        # No rule and no review knows anything of these words: then chance mishears them.
+        # No rule and no review has these words, so mistakes are made at random.
         if heard == example.source:
             heard, how = noisy(example, self._near, self._rng), "noise"
         if heard != example.source:

@@ -1,4 +1,4 @@
-"""The step that makes a training mix of the data folder and of corpora, with its held-out part."""
+"""The step that makes a training mix from the data folder and corpora, with a held-out part."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from pipeline.protocol.codec import parse_json
 
 TRAIN = "train.jsonl"
 HELD_OUT = "held_out.jsonl"
-# Fewer held out measure nothing, more are missed in training: churches have few reviews.
+# A smaller held-out part is too small to measure with; a larger one takes too much from training,
+# since churches have few reviews. One of so many pairs checked by a person is held out.
 _HELD_OUT_OF = 8
-"""One of this many pairs that a person vouches for is never trained on."""
 _TALK = ("training", "data", "church_talk.tsv")
 _MODERN = ("training", "data", "modern_speech.tsv")
 _FRAMES = ("dictionary", "frames.tsv")
@@ -38,18 +38,18 @@ _CONFUSIONS = TypeAdapter(list[Confusion])
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sources:
-    """Files that a mix is made of besides the data folder."""
+    """The sources of a mix besides the data folder."""
 
     glossary: Path | None = None
     general: Path | None = None
     rules: Sequence[Rule] = ()
-    """The dictionary's."""
+    """The dictionary's rules."""
     terms: Sequence[Term] = ()
-    """The glossary in force; `glossary` is beside it."""
+    """The current glossary; `glossary` is used in addition."""
     ships: bool = True
-    """Whether Bibles, church talk, modern sentences and frames that ship fill what is not given."""
+    """Whether shipped Bibles, church talk, modern sentences and frames replace missing sources."""
     not_in: Sequence[Path] = ()
-    """Files of pairs to measure with: nothing of them gets in."""
+    """Files of test pairs, which must not be in the mix."""
 
 
 def mix(
@@ -61,16 +61,16 @@ def mix(
     *,
     dry_run: bool = False,
 ) -> tuple[Mix, int]:
-    """Make train.jsonl, held_out.jsonl, manifest.json in `out`; return mix and count of the latter.
+    """Make train.jsonl, held_out.jsonl, manifest.json in `out`; return the mix and held-out count.
 
     With `dry_run` nothing is written. Raises LearningError (mix-empty, corpus-unreadable).
     """
     pairs = data.pairs()
     held_out = [pair for pair in pairs if is_held_out(pair)]
-    # One that cannot be read ends this: its sentences would be trained on.
+    # An unreadable test file raises: otherwise its sentences would be trained on.
     tests = [pair for file in sources.not_in for pair in read_general(file, *langs)]
     made = make_mix(_ingredients(data, pairs, sources, langs, [*held_out, *tests]), settings)
-    # Before anything is written: the old mix stays.
+    # Before anything is written, so that the old mix stays.
     if not made.examples:
         raise LearningError(
             "mix-empty",
@@ -86,21 +86,21 @@ def mix(
 
 
 def is_held_out(pair: LearningPair) -> bool:
-    """Whether a pair is kept for measuring: always the same, of those that people vouch for."""
+    """Whether a pair is held out for measuring: always the same pairs, all checked by people."""
     return holds_out(pair.source, pair.key[0])
 
 
 def holds_out(source: str, key: str) -> bool:
-    """Whether a text that `source` vouches for is held out; `key` is the text as words."""
-    # Others may be wrong: a model would be measured against another model's mistakes.
+    """Whether a text from `source` is held out; `key` is the text as words."""
+    # Other sources may be wrong: a model would be measured against another model's mistakes.
     if source not in ("review", "operator"):
         return False
-    # By the text and not by chance: in every later mix a pair stays on its side.
+    # By the text, not at random: a pair stays on the same side in every later mix.
     return hashlib.sha256(key.encode()).digest()[0] % _HELD_OUT_OF == 0
 
 
 def example_line(example: Example, langs: tuple[str, str]) -> bytes:
-    """Return an example as a line of train.jsonl: its texts under the names of their languages."""
+    """Return an example as a line of train.jsonl, with the languages as keys of its texts."""
     fields = {
         langs[0]: example.source,
         langs[1]: example.target,
@@ -111,7 +111,7 @@ def example_line(example: Example, langs: tuple[str, str]) -> bytes:
 
 
 def read_confusions(data: DataFolder) -> list[Confusion]:
-    """Return what was heard for what was said. Raises LearningError."""
+    """Return the recognizer's confusions in the data folder. Raises LearningError."""
     path = data.path / CONFUSIONS
     with reading(path, LearningError, "confusions-unreadable", "Collect again.", (ProtocolError,)):
         return parse_json(_CONFUSIONS, path.read_bytes()) if path.exists() else []
@@ -127,14 +127,14 @@ def _ingredients(
     general = read_general(sources.general, *langs) if sources.general else []
     general = general or _shipped(_MODERN, sources, langs)
     table = read_general(sources.glossary, *langs) if sources.glossary else []
-    # The data folder has the pairs of every language that was ever set.
+    # The data folder has pairs of every language that was ever set.
     learnt = [pair for pair in pairs if (pair.source_lang, pair.target_lang) == langs]
     return Ingredients(
         bibles=shipped_bibles(*langs) if sources.ships else (),
-        # Of general pairs the mix takes its own share, from their file.
+        # Without general pairs: the mix takes its share of those from their file.
         sermon=[_example(pair, "sermon") for pair in learnt if pair.tier != "general"],
         talk=[_example(pair, "sermon") for pair in _shipped(_TALK, sources, langs)],
-        # Those that the sentence decides about have no one translation.
+        # Only terms with a single translation that does not depend on the sentence.
         glossary={
             key(said): term.write[0]
             for term in sources.terms
@@ -173,7 +173,7 @@ def _write(
     inputs: Sequence[Path],
     about: Mapping[str, Any],
 ) -> None:
-    """Write the files; the manifest last, so that a mix without one is known to be half."""
+    """Write the files, the manifest last: a mix without one is incomplete."""
     langs = about["langs"]
     fix = "Make room, or give another --out; nothing is lost."
     with writing(out, LearningError, "learning-unwritable", fix):

@@ -1,7 +1,7 @@
-"""A better translator translates a training mix, sentence by sentence.
+"""A better translator, the teacher, translates a training mix sentence by sentence.
 
-Its translations are kept line by line (`taught.jsonl`: source, reference, teacher's), so that a
-teaching goes on where it was cut off, or where a server went away.
+Its translations are saved line by line (`taught.jsonl`: source, reference, teacher's), so that an
+interrupted teaching resumes, also after a lost server.
 """
 
 from __future__ import annotations
@@ -39,15 +39,15 @@ from pipeline.session.reader import read_lines
 TAUGHT = "taught.jsonl"
 TEACHER = "teacher.json"
 _GONE = {"server-gone", "server-busy", "server-refuses", "server-other-model"}
-"""Errors with which no other sentence would fare better."""
+"""Errors that would occur with any sentence."""
 _FAILURES = 3
-"""Failures in a row that are the teacher's fault; fewer may be the sentences'."""
+"""After so many failures in a row the teacher is at fault; fewer may be the sentences' fault."""
 _FIELDS = TypeAdapter(dict[str, str | float])
 
 
 @dataclass(frozen=True, slots=True)
 class Lesson:
-    """A line of a mix with the teacher's translation, which is empty where it failed."""
+    """A line of a mix with the teacher's translation, which is empty if the teacher failed."""
 
     source: str
     reference: str
@@ -58,17 +58,17 @@ class Lesson:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TeachingOrder:
-    """What is taught by whom, from which language to which."""
+    """What to teach: the mix, the teacher and the languages."""
 
     mix: Path
     out: Path
     teacher: str
-    """As the settings name it."""
+    """The teacher's name in the settings."""
     teacher_id: str
     """The SHA-256 of its weights; for a model on a server, its name."""
     langs: tuple[str, str]
     parts: Collection[str] = ()
-    """Parts of the mix; all without any."""
+    """Parts of the mix; empty: all."""
 
 
 def teach(
@@ -78,26 +78,26 @@ def teach(
     on_start: Callable[[int, int], None] = lambda *_: None,
     on_lesson: Callable[[], None] = lambda: None,
 ) -> list[Lesson]:
-    """Have the teacher translate a mix, and go on where an earlier teaching was cut off.
+    """Have the teacher translate a mix; resume an earlier teaching that was interrupted.
 
-    Several `teachers` are the same one, asked in parallel. They must have been
-    loaded. `on_start` is told how many lessons are there already, and of how many. Raises
-    LearningError (mix-missing, mix-unreadable, teacher-other, taught-unreadable,
-    learning-unwritable, teacher-silent, teacher-gone).
+    `teachers` are loaded instances of the same teacher, used in parallel. `on_start` gets the
+    number of lessons that exist already, and the total. Raises LearningError (mix-missing,
+    mix-unreadable, teacher-other, taught-unreadable, learning-unwritable, teacher-silent,
+    teacher-gone).
     """
-    # Before the folder is made: a mix that cannot be used leaves nothing behind.
+    # Before the folder is created: an unusable mix leaves nothing behind.
     lines = _mix_lines(order)
     path = order.out / TAUGHT
     with writing_to(order.out):
         order.out.mkdir(parents=True, exist_ok=True)
-        # Before the file is made: without it this is a first teaching.
+        # Before the file is created: without the file this is a first teaching.
         _require_same(order)
-        # No fsync: what a power cut takes of the end is taught once more.
+        # No fsync: lessons lost in a power cut are taught again.
         file = GrowingFile(path, sync=False, keep=True)
-    # After the file was opened, which cuts off a torn last line.
+    # After the file was opened, since opening cuts off an incomplete last line.
     lessons = _read(path, order.langs)
     on_start(len(lessons), len(lines))
-    # Closed here, whatever happens: left to Python, `_certain` would end its threads later.
+    # Closed here in every case: if Python did it, `_certain` would end its threads later.
     with (
         closing(file),
         writing_to(order.out),
@@ -107,7 +107,7 @@ def teach(
             file.append(_line(lesson, order.langs))
             lessons.append(lesson)
             on_lesson()
-    # A student of nobody would be trained for hours on the references alone.
+    # Without any lesson a student would be trained for hours on the references alone.
     if not any(lesson.teacher for lesson in lessons):
         raise LearningError(
             "teacher-silent",
@@ -120,7 +120,7 @@ def teach(
 def _translated(translator: Translator, source: str) -> str:
     """Return a translation, "" for one that did not end by itself. Raises EngineError."""
     made = translator.translate(source)
-    # Half a translation or a repeated one would be learnt as a whole one.
+    # The student would learn half a translation or a repeated one as a whole one.
     return "" if made.stopped in ("loop", "length") else made.text.strip()
 
 
@@ -133,7 +133,7 @@ def _teacher_gone(teacher: str, error: EngineError) -> LearningError:
 
 
 def writing_to(place: Path) -> AbstractContextManager[None]:
-    """Turn an OSError of the block into the error for a folder that takes no more."""
+    """Turn an OSError of the block into the error for a folder that cannot be written to."""
     fix = "Make room, or give another --out; what was taught until then is kept."
     return writing(place, LearningError, "learning-unwritable", fix)
 
@@ -141,7 +141,7 @@ def writing_to(place: Path) -> AbstractContextManager[None]:
 def _certain(
     order: TeachingOrder, lines: Sequence[Mapping[str, Any]], teachers: Sequence[Translator]
 ) -> Generator[Lesson, None, None]:
-    """Yield the lessons, failed ones only once a later one shows that the teacher is still there.
+    """Yield the lessons; failed ones only after a later one shows that the teacher still works.
 
     Raises LearningError (teacher-gone).
     """
@@ -149,13 +149,13 @@ def _certain(
     with closing(_attempts(order, lines, teachers)) as attempts:
         for lesson, error in attempts:
             if error is None:
-                # In the mix's order: only a line's number ties a lesson to its sentence.
+                # In the mix's order: only the line number links a lesson to its sentence.
                 yield from failed
                 failed.clear()
                 yield lesson
                 continue
             failed.append(lesson)
-            # Not written: the next run begins with these sentences.
+            # Failed lessons are not written: the next run begins with these sentences.
             if error.code in _GONE or len(failed) == _FAILURES:
                 raise _teacher_gone(order.teacher, error)
     yield from failed
@@ -164,11 +164,11 @@ def _certain(
 def _attempts(
     order: TeachingOrder, lines: Sequence[Mapping[str, Any]], teachers: Sequence[Translator]
 ) -> Generator[tuple[Lesson, EngineError | None], None, None]:
-    """Yield a lesson of each line, in their order, with the error where the teacher failed."""
+    """Yield a lesson for each line, in order, with the error if the teacher failed."""
     stopped = threading.Event()
 
     def attempt(line: Mapping[str, Any], teacher: Translator) -> tuple[Lesson, EngineError | None]:
-        # For this one call: the same translator may be used elsewhere afterwards.
+        # Only for this call: the same translator may be used elsewhere afterwards.
         teacher.is_cancelled = stopped.is_set
         try:
             return _lesson(line, _translated(teacher, str(line[order.langs[0]])), order), None
@@ -180,10 +180,10 @@ def _attempts(
     with ThreadPoolExecutor(len(teachers)) as pool:
         try:
             for first in range(0, len(lines), len(teachers)):
-                # As many lines as teachers: none of them is ever asked by two threads.
+                # As many lines as teachers: no two threads use one teacher at the same time.
                 yield from pool.map(attempt, lines[first : first + len(teachers)], teachers)
         finally:
-            # Whoever stops the teaching does not wait for the sentences that are under way.
+            # A caller that stops the teaching does not wait for the sentences in progress.
             stopped.set()
 
 
@@ -193,7 +193,7 @@ def _mix_lines(order: TeachingOrder) -> list[dict[str, Any]]:
         lines = [orjson.loads(line) for line in path.read_bytes().splitlines()]
         chosen = [each for each in lines if not order.parts or each["part"] in order.parts]
         for each in chosen:
-            # A field that is missing is found here, and not in the middle of the teaching.
+            # This finds a missing field now and not in the middle of the teaching.
             _ = [each[name] for name in (*order.langs, "weight")]
     except FileNotFoundError:
         raise LearningError(
@@ -212,8 +212,8 @@ def _mix_lines(order: TeachingOrder) -> list[dict[str, Any]]:
 
 
 def _require_same(order: TeachingOrder) -> None:
-    """Write who teaches what, or check that it is as before. Raises LearningError, OSError."""
-    told = {
+    """Record teacher and mix, or check that they are unchanged. Raises LearningError, OSError."""
+    facts = {
         "teacher": order.teacher_id,
         "mix": sha256(order.mix / TRAIN),
         "parts": sorted(order.parts),
@@ -221,14 +221,14 @@ def _require_same(order: TeachingOrder) -> None:
     }
     path = order.out / TEACHER
     if not (order.out / TAUGHT).exists():
-        write_whole(path, orjson.dumps(told))
+        write_whole(path, orjson.dumps(facts))
         return
     try:
         before = orjson.loads(path.read_bytes())
-    # What is there without a name of its teacher may be anybody's.
+    # Lessons without a teacher's name may come from any teacher.
     except (FileNotFoundError, orjson.JSONDecodeError):
         before = None
-    if before != told:
+    if before != facts:
         raise LearningError(
             "teacher-other",
             f"What is in {order.out} was taught by another teacher, or from another mix.",
@@ -274,14 +274,13 @@ def _read(path: Path, langs: tuple[str, str]) -> list[Lesson]:
 
 MIX = "mix"
 BEAM = 4
-"""Translations that a Marian teacher weighs; llama.cpp knows no beam, so that a Gemma takes the
-likeliest word each time."""
+"""Beam size of a Marian teacher. llama.cpp has no beam search, so a Gemma decodes greedily."""
 SHARE = 0.5
-"""Of what the student learns, the teacher's part."""
+"""The teacher's share of what the student learns."""
 
 
 def write_student_mix(order: TeachingOrder, lessons: Sequence[Lesson]) -> Mapping[str, int]:
-    """Write the mix that the student is trained on; return how many pairs are whose.
+    """Write the student's training mix; return the numbers of teacher's and reference pairs.
 
     Raises LearningError (learning-unwritable).
     """
@@ -302,7 +301,7 @@ def write_student_mix(order: TeachingOrder, lessons: Sequence[Lesson]) -> Mappin
     with writing_to(place):
         place.mkdir(parents=True, exist_ok=True)
         write_whole(place / TRAIN, b"".join(lines))
-        # As it is: the student is measured against what people wrote, not against its teacher.
+        # Unchanged: the student is measured against people's translations, not its teacher's.
         shutil.copyfile(order.mix / HELD_OUT, place / HELD_OUT)
         write_manifest(
             place / "manifest.json",
@@ -315,41 +314,41 @@ def write_student_mix(order: TeachingOrder, lessons: Sequence[Lesson]) -> Mappin
 
 
 def _is_taught(source: str) -> bool:
-    """Whether a pair has the teacher's translation: always the same half."""
-    # By its text, not by chance: a teaching that goes on divides as the one before did.
+    """Whether a pair gets the teacher's translation: always the same half."""
+    # By its text, not at random: a resumed teaching makes the same choice as before.
     return hashlib.sha256(source.encode()).digest()[0] < 256 * SHARE
 
 
 _DEADLINE_S = 300.0
-"""A teacher may take its time: a passage of five verses from a large model on a CPU."""
+"""Long, for a passage of five verses and a large model on a CPU."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Teacher:
-    """A translator that was chosen and not yet loaded."""
+    """A translator that was chosen and is not loaded yet."""
 
     engine: str
     """As in translate.final.engine."""
     model: str
     id: str
-    """By which an interrupted teaching knows it again: the SHA-256 of its weights. Of a server's
-    model only the name is known, and not the address, so that another machine may go on."""
+    """Identifies it when a teaching resumes: the SHA-256 of its weights. A model on a server is
+    identified by its name without the address, so that another machine can continue."""
     settings: Settings
-    """In which it is the final translator."""
+    """Settings in which it is the final translator."""
 
     def load(self) -> list[Translator]:
-        """Return it ready, so often as it is to be asked at a time.
+        """Return loaded instances, one for each parallel request.
 
-        Raises ModelError, ConfigError, LearningError (teacher-gone) where a server is not there.
+        Raises ModelError, ConfigError, LearningError (teacher-gone) if a server does not answer.
         """
         final = self.settings.translate.final
         at_a_time = final.requests if self.engine == "openai" else 1
-        # Each with a connection of its own: a translator answers one thread at a time.
+        # Each has its own connection: a translator serves one thread at a time.
         made = [self._translator() for _ in range(at_a_time)]
         for each in made:
             each.load()
             if self.engine == "openai" and each.degraded_reason:
-                # Now, and not when the student has been trained and the rows need it.
+                # Now, and not when the student has been trained and the rows need the teacher.
                 place = self.settings.server_of(final).url
                 raise LearningError(
                     "teacher-gone",
@@ -371,7 +370,7 @@ class Teacher:
 def choose_teacher(loaded: Loaded, model: str = "") -> Teacher:
     """Return the final translator of the settings, with another `model` if one is named.
 
-    Another model than that of the settings is asked as it wants to be, where no flag says how.
+    For a model that is not the settings' own, the prompt is "auto" unless a flag sets it.
     Raises ModelError, ConfigError.
     """
     final = loaded.settings.translate.final
@@ -382,7 +381,7 @@ def choose_teacher(loaded: Loaded, model: str = "") -> Teacher:
     if role == "gemma":
         flags["translate.final.model"] = name
     if name != own:
-        # Behind the flags in force: an explicit one wins over this.
+        # The user's flags come last, so an explicit one overrides this.
         flags = {"translate.final.prompt": "auto"} | flags
     settings = load(loaded.file, flags).settings
     if final.engine == "openai":
@@ -390,5 +389,5 @@ def choose_teacher(loaded: Loaded, model: str = "") -> Teacher:
     else:
         known = sha256(weights_of(resolve(role, name, ModelLibrary.of(settings))))
     if (prompt := settings.translate.final.prompt) != "auto":
-        known = f"{known} {prompt}"  # asked in another way it says other things
+        known = f"{known} {prompt}"  # another prompt gives other translations
     return Teacher(engine=final.engine, model=name, id=known, settings=settings)

@@ -1,6 +1,6 @@
 """Captions as server-sent events over plain HTTP: `GET /events` (docs/PROTOCOL.md).
 
-For who cannot open a WebSocket: networks that pass web pages only, curl, a script of ten lines.
+For clients without a WebSocket: networks that allow web pages only, curl, a script of ten lines.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from websockets.datastructures import Headers
 from websockets.http11 import Request, Response
 
 CONTENT_TYPE = "text/event-stream; charset=utf-8"
-_RETRY_MS = 2000  # after which a browser comes back by itself
+_RETRY_MS = 2000  # after this time a browser reconnects by itself
 _ID = re.compile(r"([^/]{1,200})/([0-9]{1,16})")
 
 
 class EventStream(Response):
-    """The head of an answer that has no end: what follows are events."""
+    """The head of an endless response; events follow."""
 
 
 def open_stream() -> EventStream:
@@ -32,35 +32,35 @@ def open_stream() -> EventStream:
         "Content-Type": CONTENT_TYPE,
         "Cache-Control": "no-store",
         "X-Accel-Buffering": "no",  # nginx would hold events back
-        # As with sockets: pages of any origin may read.
+        # As with sockets, pages of any origin may read.
         "Access-Control-Allow-Origin": "*",
     }
     return EventStream(HTTPStatus.OK.value, HTTPStatus.OK.phrase, Headers(headers))
 
 
 def query_of(request: Request) -> str:
-    """Return a request's query; a `Last-Event-ID` says where an earlier stream broke off."""
+    """Return a request's query; a `Last-Event-ID` adds the point where an earlier stream ended."""
     query = request.path.partition("?")[2]
     last = _ID.fullmatch(",".join(request.headers.get_all("Last-Event-ID")))
-    # In front: of two values the first counts, and the page's own may be hours old.
+    # In front: the first of two values counts, and the page's own may be hours old.
     return f"session={quote(last[1])}&since={last[2]}&{query}" if last else query
 
 
 class EventWriter:
-    """Makes the events of one stream out of the messages that sockets get."""
+    """Converts the messages of a socket into the events of one stream."""
 
     def __init__(self) -> None:
         self._session = ""
 
     def event(self, message: bytes) -> bytes:
-        """Return a message as an event, with the id that a browser comes back with."""
+        """Return a message as an event, with the id that a browser sends when it reconnects."""
         kind, session, seq = _head_of(message)
         if kind == "alive":
-            # A comment: it keeps the connection open, and the page's script is not called for it.
+            # A comment keeps the connection open, and does not call the page's script.
             return b": alive\n\n"
         if kind == "hello":
             self._session = session
-        lines = [b"data: " + message, b"", b""]  # JSON of one line
+        lines = [b"data: " + message, b"", b""]  # JSON on one line
         if self._session and kind in ("hello", "caption"):
             lines.insert(0, f"id: {self._session}/{seq}".encode())
         if kind == "hello":
@@ -70,6 +70,6 @@ class EventWriter:
 
 @lru_cache(maxsize=4)  # one message goes to all streams, one after another
 def _head_of(message: bytes) -> tuple[str, str, int]:
-    """Return a message's type, session and seq; "" and 0 for what it does not have."""
+    """Return a message's type, session and seq; "" and 0 for missing fields."""
     found = orjson.loads(message)
     return found["type"], found.get("session", ""), found.get("seq", 0)

@@ -20,48 +20,48 @@ _PLAYLIST_TYPE = "application/vnd.apple.mpegurl"
 _SEGMENT_TYPE = "text/vtt; charset=utf-8"
 _PATH = re.compile(r"/live/([A-Za-z0-9-]{1,35})(?:\.m3u8|/([0-9]{1,12})\.vtt)")
 _WATCHED_S = 30.0
-"""A player asks for its playlist every few seconds; after so long, it has left."""
+"""A player requests its playlist every few seconds; after this time, it has left."""
 
 
 class LiveSubtitles:
-    """The subtitles of a session in all of its languages. Belongs to the event loop's thread."""
+    """The subtitles of a session in all its languages. Belongs to the event loop's thread."""
 
     def __init__(self, boards: Sequence[CaptionBoard], clock: Callable[[], float]) -> None:
-        """`boards`: the first target's, then the others'.
+        """`boards` has the first target's board first.
 
-        `clock` tells UTC in seconds since 1970, and never goes back.
+        `clock` gives UTC in seconds since 1970, and never goes back.
         """
         now_s = clock()
         self._clock = clock
         first = boards[0]
         self._source = RollingSubtitles(first.source, "source", now_s)
-        # A target may be the spoken language, as in a service that is only transcribed: then the
-        # captions of that target are what is served.
+        # A target may be the spoken language, as in a service that is only transcribed: then that
+        # target's captions are served.
         self._by_lang = {first.source: self._source} | {
             board.target: RollingSubtitles(board.target, "target", now_s) for board in boards
         }
         self._first = first.target
         self._asked_s: dict[str, float] = {}
-        # Of a session that goes on the boards have captions: an edit of those is not of today.
+        # A resumed session has captions on its boards: an edit of these is not new speech.
         known = (message for board in boards for message in board.snapshot().messages)
         self._heard_s = max((message.end_s for message in known), default=0.0)
         self._is_blank = False
 
     def set_blank(self, *, is_blank: bool) -> None:
-        """Leave out what is said while the displays are blank."""
+        """Leave out captions while the displays are blank."""
         self._is_blank = is_blank
 
     def put(self, message: CaptionMessage, lang: str) -> None:
-        """Take a version of a caption of the board of a target language."""
-        if not is_by_operator(message):  # what is typed has a time, but was not heard
+        """Add a version of a caption from the board of a target language."""
+        if not is_by_operator(message):  # typed text has a time, but was not heard
             self._heard_s = max(self._heard_s, message.end_s)
-        # What was said stands on the first target's board only: once is enough.
+        # The source text is on the first target's board only: it is needed once.
         tracks = [self._by_lang[lang], *([self._source] if lang == self._first else [])]
         for track in tracks:
             track.put(message, self._clock(), self._heard_s, is_shown=not self._is_blank)
 
     def watchers(self) -> Counter[str]:
-        """Count a language whose playlist is being read as one display: it must not rest."""
+        """Count each language whose playlist is read as one display: it must not rest."""
         since_s = self._clock() - _WATCHED_S
         return Counter(lang for lang, asked_s in self._asked_s.items() if asked_s >= since_s)
 
@@ -84,17 +84,17 @@ class LiveSubtitles:
 
 
 def _revalidated(request: Request, text: str, content_type: str) -> Response:
-    """Return a text, or that it has not changed since the player had it."""
+    """Return a text, or the response that it has not changed since the player got it."""
     body = text.encode()
     headers = {
         "ETag": f'"{hashlib.sha256(body).hexdigest()[:16]}"',
-        # Not kept without asking: what goes off the record must leave caches, too.
+        # Cached, but revalidated: what goes off the record must leave caches as well.
         "Cache-Control": "no-cache",
-        # As with sockets and events: pages of any origin may read.
+        # As with sockets and events, pages of any origin may read.
         "Access-Control-Allow-Origin": "*",
     }
     if headers["ETag"] not in items_of(request, "If-None-Match"):
         return respond(HTTPStatus.OK, body, content_type, headers)
     response = respond(HTTPStatus.NOT_MODIFIED, b"", content_type, headers)
-    del response.headers["Content-Length"]  # it would have to be the text's
+    del response.headers["Content-Length"]  # it would have to be the text's length
     return response

@@ -1,7 +1,7 @@
-"""The church's voice over plain HTTP: `GET /listen/LANG`, one MP3 without end (docs/PROTOCOL.md).
+"""The church's voice over plain HTTP: `GET /listen/LANG`, an endless MP3 (docs/PROTOCOL.md).
 
-For an <audio> element, which plays on while the phone is locked. Each language is made once for all
-of its listeners; who joins begins with what is said now.
+It is for an <audio> element, which plays on while the phone is locked. Each language is made once
+for all its listeners; a new listener starts with the current speech.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ from pipeline.server.streams.event_stream import EventStream
 PATH = "/listen"
 _TYPE = "audio/mpeg"
 _BACKLOG_BYTES = 64 * 1024
-"""Ten seconds: who has not taken so much is cut off, and joins again at the live edge."""
+"""Ten seconds: a listener that is further behind is cut off, and joins again at the live edge."""
 _FIRST = 4
-"""Steps of sound that a new listener gets at once: a player begins only when it has some."""
+"""Pieces of sound that a new listener gets at once: a player starts only when it has some."""
 
 log = structlog.get_logger()
 
 
 class SoundStream(EventStream):
-    """The head of an answer that has no end: what follows is sound."""
+    """The head of an endless response; sound follows."""
 
     lang = ""
 
 
 class VoiceStreams:
-    """Who listens, by language. Belongs to the event loop's thread, but for what says otherwise."""
+    """The listeners by language. Belongs to the event loop's thread, except where noted."""
 
     def __init__(self, langs: Sequence[str], most: int) -> None:
-        """`most`: how many may listen at a time."""
+        """`most` is the maximum number of listeners."""
         self._most = most
         self._is_closed = False
         self._listeners: dict[str, set[ServerConnection]] = {lang: set() for lang in langs}
@@ -53,7 +53,7 @@ class VoiceStreams:
         self._loop = asyncio.get_running_loop()
 
     def close(self) -> None:
-        """Offer nothing any more: there is no voice, and pages offer the phone's. Any thread."""
+        """End all streams: without a voice, pages offer the phone's voice. Any thread may call."""
         self._is_closed = True
         self._call(self._leave)
 
@@ -63,7 +63,7 @@ class VoiceStreams:
                 connection.transport.close()
 
     def _call(self, act: Callable[..., None], *arguments: object) -> None:
-        # Before `open` and after the end of the loop nobody listens.
+        # Before `open` and after the end of the loop there are no listeners.
         if self._loop is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(act, *arguments)
 
@@ -73,12 +73,12 @@ class VoiceStreams:
         return () if self._is_closed else tuple(self._listeners)
 
     def heard(self) -> tuple[str, ...]:
-        """Return the languages that somebody listens to. Any thread may ask."""
-        # The keys never change: another thread can go through them while listeners come and go.
+        """Return the languages that have listeners. Any thread may call."""
+        # The keys never change: another thread can iterate while listeners come and go.
         return tuple(lang for lang, listeners in self._listeners.items() if listeners)
 
     def watchers(self) -> Counter[str]:
-        """Count the listeners by language: one that is heard must not rest."""
+        """Count the listeners by language: a language with listeners must not rest."""
         return Counter({lang: len(each) for lang, each in self._listeners.items() if each})
 
     def answer(self, request: Request) -> Response:
@@ -112,7 +112,7 @@ class VoiceStreams:
     async def serve(self, connection: ServerConnection, stream: SoundStream) -> None:
         """Let a connection hear a language until it leaves."""
         listeners = self._listeners[stream.lang]
-        if listeners:  # else it is of the time before the last one left
+        if listeners:  # otherwise this sound is from before the last listener left
             connection.transport.write(b"".join(self._last[stream.lang]))
         listeners.add(connection)
         try:
@@ -121,9 +121,9 @@ class VoiceStreams:
             listeners.discard(connection)
 
     def spread(self, lang: str, sound: bytes) -> None:
-        """Send the next sound of a language to who listens. Any thread may call.
+        """Send the next sound of a language to its listeners. Any thread may call.
 
-        b"": what came of late is hidden by now, and who joins in a moment does not get it.
+        b"" means that the latest sound is hidden by now: new listeners must not get it.
         """
         self._call(self._spread, lang, sound)
 

@@ -63,7 +63,7 @@ _WORDS_A_SECOND = 2.4
 
 @dataclass
 class Count:
-    """What became of the verses that were read."""
+    """Results for the verses that were read."""
 
     verses: int = 0
     aired: int = 0
@@ -76,18 +76,18 @@ class Count:
 
 
 def spoken(lang: str) -> list[tuple[str, str]]:
-    """Return sentences and the references in them as they are printed."""
+    """Return sentences, and the references in them in printed form."""
     lines = (HERE / f"references_{lang}.tsv").read_text(encoding="utf-8").splitlines()
     return [(text, wanted) for text, _, wanted in (line.partition("\t") for line in lines)]
 
 
 def plain() -> list[str]:
-    """Return sentences in which nothing may fire."""
+    """Return sentences in which no reference may be found."""
     return (HERE / "plain_en.txt").read_text(encoding="utf-8").splitlines()
 
 
 def reference_rows() -> Iterator[str]:
-    """Yield lines on references: read, and through the starter translator."""
+    """Yield table rows on references: as read, and after the starter translator."""
     for lang, name in (("en", "English"), ("es", "Spanish"), ("fr", "French")):
         pairs = spoken(lang)
         right = sum(_found(text, lang) == wanted for text, wanted in pairs)
@@ -98,8 +98,8 @@ def reference_rows() -> Iterator[str]:
         read = Counter[str]()
         rows = [line.split("\t") for line in (HERE / f"{name}_en.tsv").read_text().splitlines()]
         read.update(kind for kind, text, *ref in rows if _found(text, "en") == "".join(ref))
-        told = (f"{_KINDS[k]} {read[k]} of {n}" for k, n in Counter(r[0] for r in rows).items())
-        yield f"- Sentences of the list `{name}` that are read right: {', '.join(told)}."
+        parts = (f"{_KINDS[k]} {read[k]} of {n}" for k, n in Counter(r[0] for r in rows).items())
+        yield f"- Sentences of the list `{name}` that are read right: {', '.join(parts)}."
     marian = Marian(bundled("models", "starter", "marian"))
     marian.load()
     for is_on in (False, True):
@@ -122,7 +122,7 @@ def _found(text: str, lang: str) -> str:
 def noisy(
     words: Sequence[str], share: float, others: Sequence[str], rng: random.Random
 ) -> list[str]:
-    """Return words of which a share is wrong: half of it replaced, the rest left out or added."""
+    """Return the words with a share of errors: half replaced, the rest left out or added."""
     out: list[str] = []
     for word in words:
         chance = rng.random()
@@ -144,7 +144,7 @@ def read_out(
     talk: Sequence[str],
     readings: int,
 ) -> Count:
-    """Read passages of an edition to the program, and count what it makes of them."""
+    """Give passages of an edition to the program as speech, and count what it finds."""
     rng = random.Random(_SEED)
     places = sorted(edition.verses)
     others = words_of(" ".join(edition.verses[place] for place in rng.sample(places, 500)))
@@ -234,7 +234,7 @@ def reading_rows(index: VerseIndex, talk: Sequence[str], readings: int) -> Itera
 
 
 def everyday_rows(index: VerseIndex, talk: Sequence[str], words: int) -> Iterator[str]:
-    """Yield what everyday talk brings up that should bring up nothing."""
+    """Yield table rows on everyday talk, in which no verse should be found."""
     rng = random.Random(_SEED)
     passages, at_s, said = Passages(index, "en"), 0.0, 0
     aired = suggested = 0
@@ -252,7 +252,7 @@ def everyday_rows(index: VerseIndex, talk: Sequence[str], words: int) -> Iterato
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Print the section; with --markdown also put it into a document."""
+    """Print the section; with --markdown also write it into a document."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--readings", type=int, default=100, help="passages in each row (100)")
     parser.add_argument("--words", type=int, default=20_000, help="words of everyday talk (20000)")

@@ -1,7 +1,7 @@
-"""Measure the glossary: how many church words have their approved rendering, with it and without.
+"""Measure the glossary: how many church words get their approved rendering, with it and without.
 
-Our own sentences stand beside this file (`terms_en.txt`), 243 with a church word or two each. The
-sentences of the quality gate have references: there chrF++ tells whether repairs cost anything.
+Our own 243 sentences, with one or two church words each, are beside this file (`terms_en.txt`). The
+sentences of the quality gate have references: their chrF++ tells whether repairs reduce quality.
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ Translate = Callable[[str, tuple[WantedTerm, ...]], Translation]
 
 @dataclass
 class TermResult:
-    """What a translator made of sentences without the glossary and with it."""
+    """A translator's results on sentences without the glossary and with it."""
 
     terms: int = 0
     right_without: int = 0
     right_with: int = 0
     repaired: int = 0
     ms: list[float] = field(default_factory=list)
-    """Processor time that the glossary added where a rendering was missing."""
+    """The processor time that the glossary added for each sentence with a missing rendering."""
     without: list[str] = field(default_factory=list)
     with_it: list[str] = field(default_factory=list)
 
 
 def spoken() -> list[str]:
-    """Return our sentences with church words."""
+    """Return our own sentences with church words."""
     return SENTENCES.read_text(encoding="utf-8").splitlines()
 
 
@@ -103,17 +103,17 @@ def term_rows() -> Iterator[str]:
         for is_on in (False, True)
     }
     for name, translate in (("Marian", quick), ("Gemma after Marian's draft", final)):
-        told = measure(translate, spoken(), glossary)
+        result = measure(translate, spoken(), glossary)
         gated = measure(translate, [sentence.source for sentence in gate], glossary)
         references = [[sentence.target for sentence in gate]]
         before, after = (
             _CHRF.corpus_score(texts, references).score for texts in (gated.without, gated.with_it)
         )
-        times = spread(told.ms)
+        times = spread(result.ms)
         yield (
-            f"- Approved renderings, starter {name}: {told.right_without / told.terms:.1%} of "
-            f"{told.terms} without the glossary, {told.right_with / told.terms:.1%} with it "
-            f"({told.repaired} put in). chrF++ on the {len(gate)} sentences of the quality gate: "
+            f"- Approved renderings, starter {name}: {result.right_without / result.terms:.1%} of "
+            f"{result.terms} without the glossary, {result.right_with / result.terms:.1%} with it "
+            f"({result.repaired} put in). chrF++ on the {len(gate)} sentences of the quality gate: "
             f"{before:.1f} and {after:.1f}."
         )
         if times is not None:

@@ -1,10 +1,10 @@
-"""How soon captions reach 450 displays, alone and with 50 abusive clients among them.
+"""Measure how soon captions reach 450 displays, alone and with 50 abusive clients among them.
 
     python -m scripts.bench.crowd --markdown docs/BENCHMARKS.md        two runs of a minute
 
-The real hub is one process, the displays another, the abusive clients a third; each has an address
-of its own. Delivery is from publishing a caption to a display's having its bytes, so the displays'
-own work, which is the same in both runs, is in it. Half of the abusive clients never read; the
+The real hub is one process, the displays another, the abusive clients a third; each client has its
+own address. Delivery lasts from the publication of a caption until a display has its bytes. It
+includes the displays' own work, the same in both runs. Half of the abusive clients never read; the
 others send garbage or too much at full speed, open and close, drip their request, or guess tokens.
 Ends with 1 if a display misses a caption, or if p99 with abusive clients is over twice that
 without.
@@ -35,7 +35,7 @@ share the machine, so only the ratio can be compared.
 """
 P99 = "delivery p99, ms"
 _LIMIT = 2.0
-"""Times the p99 without abusive clients."""
+"""The limit of p99 with abusive clients, as a multiple of p99 without them."""
 
 
 def main() -> int:
@@ -50,13 +50,13 @@ def main() -> int:
         run(arguments.displays, abusive, arguments.seconds)
         for abusive in track((0, arguments.abusive), "running", console=Console(stderr=True))
     )
-    told = rows(alone, beset)
-    show(told)
+    lines = rows(alone, beset)
+    show(lines)
     if arguments.markdown:
         here = machine()
         of = f"{arguments.displays} displays, {arguments.abusive} abusive clients"
         notes = f"- {of}\n- {here['date']}, {here['cpu']}"
-        write(arguments.markdown, TITLE, f"{TITLE}\n{PREFACE}\n{markdown(told)}\n\n{notes}\n")
+        write(arguments.markdown, TITLE, f"{TITLE}\n{PREFACE}\n{markdown(lines)}\n\n{notes}\n")
     problems = judge(alone, beset)
     print("\n".join(problems) or "ok")
     return 1 if problems else 0
@@ -78,10 +78,10 @@ def run(displays: int, abusive: int, seconds: float) -> dict[str, float]:
         if abusive:
             start("abusive_clients", port=port, number=abusive).told()
         hub.go()
-        told = hub.told()
+        served = hub.told()
         hall.go()
         heard = hall.told()
-    published = told.pop("published")
+    published = served.pop("published")
     missed = sum(len(published) - len(received) for received in heard["received"])
     took = spread(
         (at_s - published[seq]) * 1000
@@ -96,15 +96,15 @@ def run(displays: int, abusive: int, seconds: float) -> dict[str, float]:
         "delivery p99, ms": took.p99,
         "delivery most, ms": took.max,
         "delivered": took.count,
-        "hub cpu share": round(told["cpu_share"], 3),
+        "hub cpu share": round(served["cpu_share"], 3),
         "missed": missed,
         "lost": heard["lost"],
-        **{key.replace("_", " "): told[key] for key in ("cut_off", "flooding", "wrong_tokens")},
+        **{key.replace("_", " "): served[key] for key in ("cut_off", "flooding", "wrong_tokens")},
     }
 
 
 def judge(alone: dict[str, float], beset: dict[str, float]) -> list[str]:
-    """Return what is not as it should be, as sentences."""
+    """Return the problems as sentences."""
     ratio = beset[P99] / alone[P99]
     wrong = [f"{key}: {each[key]:g}" for each in (alone, beset) for key in ("missed", "lost")
              if each[key]]  # fmt: skip
@@ -122,10 +122,10 @@ def rows(alone: dict[str, float], beset: dict[str, float]) -> list[list[str]]:
 
 
 class Part:
-    """A process of the benchmark, which tells in lines of JSON and waits for empty lines."""
+    """A process of the benchmark that reports in lines of JSON and waits for empty lines."""
 
     def __init__(self, part: str, **options: object) -> None:
-        """`part`: package and module under scripts.bench."""
+        """Start it; `part` is a package and module under scripts.bench."""
         command = [sys.executable, "-m", f"scripts.bench.{part}"]
         for name, value in options.items():
             command += [f"--{name}", str(value)]
@@ -137,14 +137,14 @@ class Part:
         )
 
     def told(self) -> Any:
-        """Wait for what it has to say."""
+        """Wait for its next report."""
         line = self._out.readline()
         if not line:
             raise SystemExit(f"{self._process.args!r} ended with code {self._process.wait()}.")
         return orjson.loads(line)
 
     def go(self) -> None:
-        """Let it go on."""
+        """Let it continue."""
         self._in.write("\n")
         self._in.flush()
 

@@ -1,6 +1,6 @@
-"""Those who mean harm: half never read, the others send, open, drip or guess as fast as they can.
+"""Abusive clients: half never read, the others send, open, drip or guess as fast as they can.
 
-Each has an address of its own, as phones in a network have. Prints `"ready"` when all are at work.
+Each has its own address, as phones in a network do. Prints `"ready"` when all are active.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _UPGRADE = (
 )
 _DRIP_S = 0.2
 _AGAIN_S = 0.05
-_MOST_S = 15.0  # then it comes again
+_MOST_S = 15.0  # then the client connects again
 Socket = socket.socket
 
 
@@ -51,12 +51,12 @@ async def never_reads(client: Socket) -> None:
 
 
 async def sends_garbage(client: Socket) -> None:
-    """Join and send what is no message."""
+    """Join and send data that is not a message."""
     await _pour(client, _GARBAGE)
 
 
 async def floods(client: Socket) -> None:
-    """Join and send what is a message, much too often."""
+    """Join and send valid messages much too often."""
     await _pour(client, _ACKS)
 
 
@@ -75,7 +75,7 @@ async def drips(client: Socket) -> None:
 
 
 async def guesses(client: Socket) -> None:
-    """Try operators' tokens."""
+    """Guess operators' tokens."""
     await asyncio.get_running_loop().sock_sendall(client, _UPGRADE)
     while True:
         await asyncio.get_running_loop().sock_sendall(client, _GUESS)
@@ -94,7 +94,7 @@ BUSY: tuple[Way, ...] = (sends_garbage, floods, opens_and_closes, drips, guesses
 
 
 async def haunt(port: int, home: str, way: Way) -> None:
-    """Come again and again."""
+    """Attack again and again."""
     while True:
         with suppress(OSError, TimeoutError), Socket() as client:
             client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
@@ -122,5 +122,5 @@ if __name__ == "__main__":
     parser.add_argument("--port", type=int, required=True)
     parser.add_argument("--number", type=int, required=True)
     arguments = parser.parse_args()
-    os.nice(10)  # theirs would be other machines: their own work must not slow ours
+    os.nice(10)  # real attackers use other machines: their CPU load must not slow the hub
     asyncio.run(main(arguments.port, arguments.number))

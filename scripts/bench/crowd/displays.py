@@ -1,7 +1,7 @@
-"""Displays that read every caption, and acknowledge it if asked, each from an address of its own.
+"""Displays that read every caption, and acknowledge it if asked, each from its own address.
 
 Prints `"ready"` when all have their `hello`, waits for a line on standard input, and prints when
-each `seq` came to each display, in the order of the displays.
+each `seq` reached each display, in the order of the displays.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ _HEAD_END = b"\r\n\r\n"
 class Display(asyncio.Protocol):
     """One display: little more than its socket, so that thousands keep up in one process.
 
-    It takes servers' frames apart itself: the library's way costs more than the server's sending,
-    and the times would be those of this process.
+    It parses the server's frames itself: the library's parser costs more than the server's sending,
+    so the measured times would be those of this process.
     """
 
     def __init__(self, uri: str, joined: asyncio.Future[None]) -> None:
@@ -44,20 +44,20 @@ class Display(asyncio.Protocol):
         self.lost = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Ask for the socket."""
+        """Request the websocket."""
         self._write = cast("asyncio.Transport", transport).write
         self._protocol.send_request(self._protocol.connect())
         for data in self._protocol.data_to_send():
             self._write(data)
 
     def data_received(self, data: bytes) -> None:
-        """Take what came; it came now, however long it takes to look at it."""
+        """Parse the received bytes; their arrival time is now, before any parsing."""
         now_s = time.monotonic()
         self._buffer += data
         if not self._is_open:
             head, end, _ = self._buffer.partition(_HEAD_END)
             if not end or not head.startswith(b"HTTP/1.1 101 "):
-                return  # a refusal is followed by the end of the connection
+                return  # after a refusal the connection ends
             del self._buffer[: len(head) + len(end)]
             self._is_open = True
         for opcode, content in frames(self._buffer):
@@ -67,7 +67,7 @@ class Display(asyncio.Protocol):
                 self._send(Opcode.PONG, content)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Remember it: no display should be cut off."""
+        """Count it: no display should be cut off."""
         self.lost = True
         if not self._joined.done():
             self._joined.set_exception(exc or ConnectionError("refused"))
@@ -81,7 +81,7 @@ class Display(asyncio.Protocol):
                 self._send(Opcode.TEXT, orjson.dumps({"type": "ack", "seq": seq}))
         elif message.startswith(b'{"type":"hello"'):
             self._acks = bool(orjson.loads(message)["acks"])
-            if not self._joined.done():  # a relay says it again when it hears of the service
+            if not self._joined.done():  # a relay repeats `hello` when it hears of the service
                 self._joined.set_result(None)
 
     def _send(self, opcode: Opcode, content: bytes) -> None:
@@ -89,9 +89,9 @@ class Display(asyncio.Protocol):
 
 
 def frames(buffer: bytearray) -> Iterator[tuple[int, bytes]]:
-    """Yield opcode and content of each whole frame, and take them out of the buffer.
+    """Yield opcode and content of each whole frame, and remove them from the buffer.
 
-    Frames as the server sends them: neither masked nor in parts.
+    The server's frames are neither masked nor fragmented.
     """
     at = 0
     while len(buffer) >= at + 2:
@@ -107,7 +107,7 @@ def frames(buffer: bytearray) -> Iterator[tuple[int, bytes]]:
 
 
 async def main(port: int, number: int, langs: list[str]) -> None:
-    """Join, stay, tell."""
+    """Join, stay, report."""
     loop = asyncio.get_running_loop()
     displays: list[Display] = []
     if descriptors.allow(number) < number:
@@ -129,7 +129,7 @@ async def main(port: int, number: int, langs: list[str]) -> None:
     print('"ready"', flush=True)
     used_s = time.process_time()
     await asyncio.to_thread(sys.stdin.readline)
-    told = {
+    report = {
         "cpu_s": round(time.process_time() - used_s, 3),
         "lost": sum(display.lost for display in displays),
         "twice": sum(display.twice for display in displays),
@@ -137,7 +137,7 @@ async def main(port: int, number: int, langs: list[str]) -> None:
             {str(seq): at_s for seq, at_s in display.received.items()} for display in displays
         ],
     }
-    print(orjson.dumps(told).decode(), flush=True)
+    print(orjson.dumps(report).decode(), flush=True)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The real hub with captions at a sermon's rate, in a process of its own.
+"""The real hub with captions at a sermon's rate, in its own process.
 
 Prints `{"port": ...}`, waits for a line on standard input, publishes for --seconds, and prints when
 it published each `seq` (seconds of the monotonic clock, which all processes of a machine share).
@@ -26,7 +26,7 @@ from pipeline.server.hub import Hub
 from scripts.support.records import caption, health_record
 
 RATE = 6.0
-"""Messages a second: a partial every 0.8 s with its translation, finals, edits, and some more."""
+"""Messages per second: a partial every 0.8 s with its translation, finals, edits, and a margin."""
 _VERSIONS = 8  # of one caption, the last of them final
 _SOURCE = (
     "and so he said to them that whoever wants to be first must be the servant of all of them "
@@ -35,7 +35,7 @@ _TARGET = "y así les dijo que quien quiera ser el primero debe ser el siervo de
 
 
 def captions() -> Iterator[Caption]:
-    """Make captions that grow by some words with every version, for ever."""
+    """Yield captions that grow by some words with every version, without end."""
     for key in count(1):
         for version in range(1, _VERSIONS + 1):
             source, target = (
@@ -46,7 +46,7 @@ def captions() -> Iterator[Caption]:
 
 
 async def publish(hub: Hub, board: CaptionBoard, seconds: float) -> dict[int, float]:
-    """Publish at an even pace; return when each `seq` was."""
+    """Publish at an even pace; return when each `seq` was published."""
     published: dict[int, float] = {}
     began_s = time.monotonic()
     for number, each in enumerate(islice(captions(), int(seconds * RATE))):
@@ -59,7 +59,7 @@ async def publish(hub: Hub, board: CaptionBoard, seconds: float) -> dict[int, fl
 
 
 async def main(seconds: float) -> None:
-    """Serve until the captions are over, and two seconds more for the last ones to arrive."""
+    """Serve until the captions end, and two seconds more for the last ones to arrive."""
     board, metrics = CaptionBoard("crowd", "en", "es", 200), Metrics()
     hub = Hub((board,), Server(port=0), mode="live", token=token_urlsafe(), metrics=metrics)
     await hub.start(on_command=lambda _: None, health=health_record)
@@ -70,7 +70,7 @@ async def main(seconds: float) -> None:
     used = resource.getrusage(resource.RUSAGE_SELF)
     await asyncio.sleep(2)
     sample = metrics.registry.get_sample_value
-    told = {
+    result = {
         "published": {str(seq): at_s for seq, at_s in published.items()},
         "cpu_share": (used.ru_utime + used.ru_stime - before.ru_utime - before.ru_stime) / seconds,
         "cut_off": sample("stark_slow_clients_total") or 0,
@@ -80,7 +80,7 @@ async def main(seconds: float) -> None:
             for code in ("not-authorized", "too-many-attempts")
         ),
     }
-    print(orjson.dumps(told).decode(), flush=True)
+    print(orjson.dumps(result).decode(), flush=True)
     await asyncio.to_thread(sys.stdin.readline)
     await hub.close()
 

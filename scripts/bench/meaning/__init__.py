@@ -1,1 +1,1 @@
-"""What a congregation would misunderstand: sentences, and what a caption of each has to say."""
+"""Sentences that a congregation could misunderstand, and the meaning each caption must have."""

@@ -1,30 +1,30 @@
-"""Count captions that say something else than the speaker did, and how many of them are marked.
+"""Count captions that say something else than the speaker, and how many of them are marked.
 
     python -m scripts.bench.meaning                                     all sentences, es and fr
     python -m scripts.bench.meaning --lang es --kind number --worst 45  one kind, all that is wrong
     python -m scripts.bench.meaning --set translate.final.model=translategemma-4b --json found.json
     python -m scripts.bench.meaning --spoken        half of them, said by Kokoro and recognized
 
-Each sentence of scripts/bench/meaning/sentences.toml goes as the recognized text through the
-program's own parts: dictionary, references spelled out, quick translator (the draft), final
-translator with that draft, church truth, glossary and judge. For each language the file says what
-a caption has to say (`must`) and may not say (`never`).
+Each sentence of scripts/bench/meaning/sentences.toml goes as recognized text through the program's
+own parts: dictionary, references spelled out, quick translator (the draft), final translator with
+that draft, church truth, glossary and judge. For each language the file lists what a caption must
+say (`must`) and may not say (`never`).
 
 wrong    sentences with a serious mistake: a `must` missed, or a `never` said
-marked   of these, those that the operator is told of: the judge doubts them, or a check does
-false    right ones that are marked all the same
+marked   of these, those that are marked for the operator: the judge or a check doubts them
+false    right ones that are marked nevertheless
 n        sentences
 chrF     against one good translation of each, 0 to 100: how alike the letters are, not the meaning
 
-A draft is counted as if there were no final translator: compared and judged as finals are. No
-engine runs out of time, so that a busy machine changes no count. The settings are those of
-config.toml, as for the program itself; --set changes one for this run.
+A draft is counted as if there were no final translator: it is compared and judged like a final. No
+engine has a deadline, so a busy machine changes no count. The settings come from config.toml, as
+for the program itself; --set changes one for this run.
 
---spoken takes the sentences that are marked so: Kokoro's English voice says each, the recognizer of
-the settings (stt.model) hears it, and what it heard goes the same way. It needs kokoro-82m-int8.
+--spoken uses the sentences marked as spoken: Kokoro's English voice says each, the recognizer of
+the settings (stt.model) hears it, and the recognized text goes the same way. It needs
+kokoro-82m-int8.
 
---json keeps everything that is known of each caption, with the features of the judge, of which its
-next fit is made.
+--json keeps all data on each caption, with the judge's features for its next fit.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if arguments.spoken:
         asked = [each for each in asked if each.is_spoken]
     used = {lang: settings_for(lang, given) for lang in arguments.lang}
-    # All of them first: a wrong setting is told before anything is translated.
+    # Make all chains first: a wrong setting is reported before anything is translated.
     chains = [Chain(each) for each in used.values()]
     heard = {each.id: Recognition(each.said) for each in asked}
     if arguments.spoken:
@@ -143,10 +143,10 @@ def rows(counted: dict[tuple[str, str, Stage], Count]) -> list[list[str]]:
 
 
 def show(title: str, counted: dict[tuple[str, str, Stage], Count], bad: Sequence[Outcome]) -> None:
-    """Print the table, and the worst of the finals."""
+    """Print the table, and the worst finals."""
     console = Console()
     head, *body = rows(counted)
-    # As narrow as it can be: it fits into 80 columns.
+    # As narrow as possible, to fit into 80 columns.
     printed = Table(
         title=title.removeprefix("## "), box=SIMPLE_HEAD, collapse_padding=True, pad_edge=False
     )
@@ -173,7 +173,7 @@ def write(
     counted: dict[tuple[str, str, Stage], Count],
     used: dict[str, Settings],
 ) -> None:
-    """Put the section into a file, before all others where it has had none."""
+    """Write the section into a file; a new section goes before all others."""
     about = machine()
     models = next(iter(_models(used).values()))
     notes = (
@@ -196,12 +196,12 @@ def _models(used: dict[str, Settings]) -> dict[str, dict[str, str]]:
 
 
 def _json(found: Sequence[Outcome], used: dict[str, Settings]) -> bytes:
-    told = {
+    content = {
         "machine": machine(),
         "models": _models(used),
         "captions": [asdict(each) for each in found],
     }
-    return orjson.dumps(told, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+    return orjson.dumps(content, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
 
 
 def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:

@@ -1,4 +1,4 @@
-"""The program's own way from a recognized text to its captions, for one target language.
+"""The program's own path from a recognized text to its captions, for one target language.
 
 Workers, engines, rules and judge are the program's, without its threads.
 """
@@ -30,15 +30,15 @@ from pipeline.workers.steps import as_final
 from pipeline.workers.translator import Translate
 
 _ANY_TIME = {
-    # What a busy machine is late with would be counted as a mistake of the translator.
+    # Otherwise a busy machine's late result would be counted as a mistake of the translator.
     "translate.partial.deadline_s": 60.0,
     "translate.final.deadline_s": 600.0,
-    "translate.final.stream": False,  # nobody looks on
+    "translate.final.stream": False,  # nobody watches
 }
 
 
 def settings_for(lang: str, given: Mapping[str, str]) -> Settings:
-    """Return the settings in force with those given, for one target language and in any time.
+    """Return the current settings plus the given ones, for one language, without time limits.
 
     Raises ConfigError.
     """
@@ -48,12 +48,12 @@ def settings_for(lang: str, given: Mapping[str, str]) -> Settings:
 
 @dataclass(frozen=True, slots=True)
 class Captions:
-    """What becomes of one recognized text."""
+    """The captions of one recognized text."""
 
     draft: Caption
-    """Of the quick translator, as it is shown where there is no other: compared and judged."""
+    """The quick translator's caption, compared and judged as if it were the only translator."""
     final: Caption
-    """Of the final translator, compared with what was said and judged."""
+    """The final translator's caption, compared with the source and judged."""
 
 
 @dataclass
@@ -62,7 +62,7 @@ class Chain:
 
     settings: Settings
     faults: list[Fault] = field(default_factory=list)
-    """What the workers have told of."""
+    """The workers' reports."""
 
     def __post_init__(self) -> None:
         """Make the parts. Raises StarkError."""
@@ -99,16 +99,16 @@ class Chain:
         )
 
     def load(self) -> None:
-        """Load the engines. Raises ModelError; also where the program would do without one."""
+        """Load the engines. Raises ModelError, even if the program could run without the engine."""
         self._quick.load()
         self._translate.load()
         if self.faults:
             raise UsageError("model-broken", self.faults[0].message)
 
     def captions(self, heard: Recognition, before: str = "") -> Captions:
-        """Return the captions of a whole utterance that was recognized so, said after `before`."""
+        """Return the captions of a whole recognized utterance that follows the text `before`."""
         if not before or before != self._last:
-            # The sentence of the list before it was said by somebody else.
+            # The previous sentence of the list is by another speaker.
             self._translate.previous.forget()
             if before:
                 self._caption(Recognition(before))
@@ -127,7 +127,7 @@ class Chain:
         return draft, final
 
     def _transcript(self, heard: Recognition) -> Transcript:
-        """Correct what was recognized, as the transcribe thread does."""
+        """Correct the recognized text, as the transcribe thread does."""
         self._said += 1
         utterance = Utterance(
             id=self._said,

@@ -1,4 +1,4 @@
-"""What the recognizer hears of sentences that Kokoro says."""
+"""Recognize sentences that Kokoro says."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from pipeline.models.resolve import resolve
 
 
 def recognized(sentences: Sequence[Sentence], settings: Settings) -> dict[str, Recognition]:
-    """Return what is heard of each sentence, by its id. Raises StarkError."""
+    """Return the recognition of each sentence, by its id. Raises StarkError."""
     model = resolve("speech", "kokoro-82m-int8", ModelLibrary.of(settings))
     voice = Kokoro(model, section="speech", languages=("en",), threads=2, deadline_s=600.0)
     voice.load()
@@ -30,7 +30,7 @@ def recognized(sentences: Sequence[Sentence], settings: Settings) -> dict[str, R
     found = {}
     for sentence in track(sentences, "speaking", console=Console(stderr=True)):
         sound = soxr.resample(voice.speak(sentence.said, "en", 1.0), RATE_HZ, SAMPLE_RATE)
-        # Some silence around it, as the voice detector leaves.
+        # Add some silence around it, as the voice detector leaves.
         pcm = np.pad(sound.astype(np.float32), SAMPLE_RATE // 5)
         found[sentence.id] = engine.recognize(pcm, final=True)
     return found

@@ -1,4 +1,4 @@
-"""What came out, sentence by sentence, and what of it is counted."""
+"""The results, sentence by sentence, and their counts."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from scripts.bench.meaning.chain import Captions
 Stage = Literal["draft", "final"]
 STAGES: tuple[Stage, ...] = get_args(Stage)
 ALL = "all"
-"""The row of all kinds."""
+"""The name of the row for all kinds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """One caption of one sentence, and what is wrong with it."""
+    """One caption of one sentence, and its mistakes."""
 
     id: str
     kind: str
@@ -30,19 +30,19 @@ class Outcome:
     stage: Stage
     said: str
     heard: str
-    """As the dictionary corrected it; what was translated."""
+    """The recognized text after the dictionary's corrections, which was translated."""
     text: str
     ref: str
     mistakes: tuple[str, ...]
     is_marked: bool
-    """Whether an operator is shown that it may be wrong: by the judge, or by a check."""
+    """Whether the judge or a check tells the operator that it may be wrong."""
     chrf: float
     engine: str
     doubt: float | None
     is_doubtful: bool
     checks: tuple[Mapping[str, Any], ...]
     evidence: Mapping[str, float | None]
-    """The features of the judge."""
+    """The judge's features."""
 
     @property
     def is_wrong(self) -> bool:
@@ -52,20 +52,20 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """Some captions counted."""
+    """Counts of some captions."""
 
     sentences: int
     wrong: int
     marked: int
-    """Of the wrong ones, those that are marked."""
+    """The number of wrong ones that are marked."""
     falsely: int
-    """Of the right ones, those that are marked."""
+    """The number of right ones that are marked."""
     chrf: float | None
-    """Of all of them as one text, 0..100; None for no sentence."""
+    """chrF of all of them as one text, 0..100; None without sentences."""
 
 
 def outcomes(sentence: Sentence, lang: str, captions: Captions) -> Iterator[Outcome]:
-    """Yield what became of a sentence: its draft, then its final."""
+    """Yield the outcomes of a sentence: its draft, then its final."""
     for stage in STAGES:
         caption: Caption = getattr(captions, stage)
         meaning = sentence.meanings[lang]
@@ -90,12 +90,12 @@ def outcomes(sentence: Sentence, lang: str, captions: Captions) -> Iterator[Outc
 
 
 def is_marked(caption: Caption) -> bool:
-    """Whether an operator is shown that a final may be wrong."""
+    """Whether the operator sees that a final may be wrong."""
     return caption.is_doubtful or any(each.outcome == "doubtful" for each in caption.checks)
 
 
 def count(found: Sequence[Outcome]) -> Count:
-    """Return captions counted."""
+    """Return the counts of some captions."""
     wrong = [each for each in found if each.is_wrong]
     texts, references = [each.text for each in found], [each.ref for each in found]
     chrf = float(CHRF().corpus_score(texts, [references]).score) if found else None
@@ -109,7 +109,7 @@ def count(found: Sequence[Outcome]) -> Count:
 
 
 def counts(found: Sequence[Outcome]) -> dict[tuple[str, str, Stage], Count]:
-    """Return captions counted by language, kind (and all of them) and stage, in their order."""
+    """Return counts by language, kind (and for all kinds) and stage, in their order."""
     langs = dict.fromkeys(each.lang for each in found)
     kinds = dict.fromkeys(each.kind for each in found)
     return {
@@ -124,9 +124,9 @@ def counts(found: Sequence[Outcome]) -> dict[tuple[str, str, Stage], Count]:
 
 
 def worst(found: Iterable[Outcome], most: int) -> list[Outcome]:
-    """Return the worst finals with a serious mistake: those that nobody is warned of first.
+    """Return the worst finals with a serious mistake, unmarked ones first.
 
-    Among these the ones with most mistakes, then those that are farthest from their reference.
+    Among these, the order is by most mistakes, then by distance from the reference.
     """
     wrong = [each for each in found if each.stage == "final" and each.is_wrong]
     return sorted(wrong, key=lambda each: (each.is_marked, -len(each.mistakes), each.chrf))[:most]
@@ -135,9 +135,9 @@ def worst(found: Iterable[Outcome], most: int) -> list[Outcome]:
 def chosen(
     sentences: Sequence[Sentence], langs: Sequence[str], *, kinds: Sequence[str], most: int
 ) -> list[Sentence]:
-    """Return those of some kinds, and of each kind the first `most`; 0: all of them.
+    """Return the sentences of some kinds: the first `most` of each kind, or all for 0.
 
-    Raises UsageError where a kind is not there, or a sentence says nothing of a language.
+    Raises UsageError if a kind does not exist, or a sentence has nothing for a language.
     """
     there = list(dict.fromkeys(each.kind for each in sentences))
     for kind in kinds:

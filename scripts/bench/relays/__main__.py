@@ -1,9 +1,9 @@
 """Measure captions from a church over NATS and relays to displays: `make bench-relays`.
 
-Everything runs on this machine: nats-server, the church, the relays and all displays. So the times
-are those of a machine that does all of it; what carries over is the CPU time of a relay for each
-display and caption, from which docs/SCALE.md reckons. Each display takes two open files here, one
-in its own process and one in its relay's: both raise their limit as far as this user may.
+Everything runs on this machine: nats-server, the church, the relays and all displays, so the times
+include all of that load. Only a relay's CPU time per display and caption applies to other machines;
+docs/SCALE.md uses it. Each display takes two open files here, one in its own process and one in its
+relay's: both raise their limit as far as this user may.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from scripts.support.nats_server import NatsServer
 console, progress = Console(), Console(stderr=True)
 
 LANGS = ("es", "fr", "de")
-"""Of displays, in turns."""
+"""Languages that the displays take in turns."""
 _LIMIT_MS = 250.0
-"""At p99, the aim of docs/SCALE.md."""
+"""Target for the p99 of delivery, from docs/SCALE.md."""
 _LAST_S = 5.0
-"""For the last captions to arrive at displays that share the machine."""
+"""Time for the last captions to reach the displays, which share the machine."""
 
 
 def main() -> int:
@@ -58,7 +58,7 @@ def main() -> int:
 
 
 def refuse_too_many(displays: int, relays: int) -> None:
-    """Raise SystemExit where a process of this user may not have so many open files."""
+    """Raise SystemExit if a process of this user may not have so many open files."""
     wanted = -(-displays // relays)
     if (most := descriptors.allow(wanted)) < wanted:
         raise SystemExit(
@@ -94,14 +94,14 @@ def run(relays: int, displays: int, seconds: float, *, rate: float = RATE) -> di
         progress.print(f"captions for {seconds:g} s ...")
         before_s = [edge.cpu_s for edge in edges]
         church.go()
-        told = church.told()
+        report = church.told()
         used_s = sum(edge.cpu_s for edge in edges) - sum(before_s)
         time.sleep(_LAST_S)
         for hall in halls:
             hall.go()
         heard = [hall.told() for hall in halls]
         memory_mb = [psutil.Process(edge.pid).memory_info().rss / 1e6 for edge in edges]
-    return figures(told, heard, used_s, LANGS) | {
+    return figures(report, heard, used_s, LANGS) | {
         "relays": relays,
         "displays": displays,
         "languages": len(LANGS),
@@ -114,10 +114,10 @@ def run(relays: int, displays: int, seconds: float, *, rate: float = RATE) -> di
 def figures(
     told: dict[str, Any], heard: list[dict[str, Any]], used_s: float, langs: tuple[str, ...]
 ) -> dict[str, Any]:
-    """Return what is to be told of a run.
+    """Return the figures of a run.
 
-    The stream gives a relay that reads late the newest version only, so a display may never be sent
-    a partial that was replaced in between; `missed` counts the displays without the last version.
+    A relay that reads late gets only the newest version from the stream, so a display may not get a
+    partial that was replaced meanwhile; `missed` counts the displays without the last version.
     """
     published: dict[str, dict[str, float]] = told["published"]
     last = {lang: str(max(map(int, seqs))) for lang, seqs in published.items()}

@@ -1,4 +1,4 @@
-"""A church that publishes captions at a sermon's rate, in a process of its own.
+"""A church that publishes captions at a sermon's rate, in its own process.
 
 Prints `"ready"`, waits for a line on standard input, publishes for --seconds, and prints when it
 offered each `seq` of each language (seconds of the monotonic clock, which all processes of a
@@ -24,7 +24,7 @@ from scripts.bench.crowd.hub import RATE, captions
 
 
 def main(url: str, seconds: float, langs: tuple[str, ...], rate: float) -> None:
-    """Publish, and wait until the server has all of it."""
+    """Publish, and wait until the server has all captions."""
     boards = {lang: CaptionBoard("relays", "en", lang, 200) for lang in langs}
     status = ServiceStatus(
         session="relays", mode="live", source="en", targets=langs, state="speech"
@@ -45,13 +45,13 @@ def main(url: str, seconds: float, langs: tuple[str, ...], rate: float) -> None:
                 published[lang][str(message.seq)] = time.monotonic()
                 publisher.offer(message, lang)
     publisher.close(10.0)
-    told = {
+    report = {
         "published": published,
         "cpu_s": round(time.process_time() - used_s, 3),
         "waiting": publisher.waiting,
         "troubles": [repr(each) for each in troubles],
     }
-    print(orjson.dumps(told).decode(), flush=True)
+    print(orjson.dumps(report).decode(), flush=True)
     sys.stdin.readline()
 
 

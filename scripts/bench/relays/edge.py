@@ -1,4 +1,4 @@
-"""A relay as its command starts it, in a process of its own."""
+"""A relay in its own process, started by its command."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from scripts.support.paths import ROOT
 
 
 class RelayProcess:
-    """A context manager; `port` is the one it serves on."""
+    """A context manager that runs a relay on `port`."""
 
     def __init__(self, url: str, most: int) -> None:
-        """`most`: displays at a time."""
+        """`most`: most displays at a time."""
         self._command = [sys.executable, "-m", "pipeline", "relay", "--nats", url, "--port", "0"]
         self._command += ["--max-clients", str(most)]
         self._process: subprocess.Popen[str]
@@ -44,11 +44,11 @@ class RelayProcess:
 
     @property
     def pid(self) -> int:
-        """Its process."""
+        """Process id of the relay."""
         return self._process.pid
 
     @property
     def cpu_s(self) -> float:
-        """CPU time that it has used, seconds."""
+        """CPU time that the relay has used, seconds."""
         times = psutil.Process(self.pid).cpu_times()
         return float(times.user + times.system)

@@ -3,9 +3,9 @@
     python -m scripts.reliability.soak --hours 8 --speed 16 --out soak/    half an hour of real time
     python -m scripts.reliability.soak --hours 0.5 --speed 1               in real time
 
-Displays stay, come and go, and some never read. Memory, threads, handles and latency are sampled;
-a slope, a dropped record or an utterance without an end fails the soak. Writes soak.json and
-soak.png.
+Some displays stay, some come and go, and some never read. Memory, threads, handles and latency are
+sampled. The soak fails if one of them grows, a record is dropped or an utterance has no end. Writes
+soak.json and soak.png.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def main() -> int:
 
 
 async def soak(arguments: argparse.Namespace, folder: Path) -> dict[str, Any]:
-    """Run the program to the end of its scenario and gather what it was like."""
+    """Run the program to the end of its scenario and return the samples and results."""
     command = [sys.executable, "-m", "scripts.reliability.soak.service", "--sessions", str(folder)]
     command += ["--hours", str(arguments.hours), "--speed", str(arguments.speed)]
     process = await asyncio.create_subprocess_exec(
@@ -65,7 +65,7 @@ async def soak(arguments: argparse.Namespace, folder: Path) -> dict[str, Any]:
             address, staying=arguments.staying, changing=arguments.changing, unread=arguments.unread
         )
         people = asyncio.create_task(displays.attend())
-        rest = asyncio.create_task(log.read())  # or a full pipe would stop it
+        rest = asyncio.create_task(log.read())  # otherwise a full pipe would stop the program
         samples = await _sample(process, address, arguments.hours)
         code = await process.wait()
         people.cancel()
@@ -122,7 +122,7 @@ async def _sample(
                     "lag_s": health["lag_s"],
                     "clients": sum(health["clients"].values()),
                 }
-            except (OSError, psutil.Error):  # it is ending, or has no time for us
+            except (OSError, psutil.Error):  # the program is ending or too busy to answer
                 pass
             else:
                 samples.append(sample)
@@ -133,8 +133,8 @@ async def _sample(
 
 def _health(address: str) -> dict[str, Any]:
     with urllib.request.urlopen(f"{address.rstrip('/')}/healthz", timeout=5) as answer:  # noqa: S310
-        told: dict[str, Any] = orjson.loads(answer.read())
-        return told
+        health: dict[str, Any] = orjson.loads(answer.read())
+        return health
 
 
 def _result(

@@ -1,4 +1,4 @@
-"""The displays of the soak: those that stay, that come and go, and some that never read."""
+"""The displays of the soak: some stay, some come and go, and some never read."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _HANDSHAKE = (
 
 
 class Displays:
-    """Counts what it gets. `staying` displays, and as many seats where people change."""
+    """Counts received captions. `staying` displays stay; in `changing` seats people come and go."""
 
     def __init__(self, address: str, *, staying: int, changing: int, unread: int) -> None:
         self._ws = address.replace("http", "ws", 1).rstrip("/") + "/ws"
@@ -49,7 +49,7 @@ class Displays:
             await asyncio.sleep(draw.uniform(0, 5))
 
     async def _watch(self, seconds: float) -> None:
-        """Read and acknowledge captions for so long."""
+        """Read and acknowledge captions for `seconds`."""
         self.visits += 1
         with suppress(TimeoutError, OSError, WebSocketException):
             async with asyncio.timeout(seconds), connect(self._ws, compression=None) as display:

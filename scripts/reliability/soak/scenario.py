@@ -1,4 +1,4 @@
-"""What a church sends down the cable in an hour: speech, an organ, noise, silence, loose cables."""
+"""The audio of a church in an hour: speech, an organ, noise, silence, loose cables."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _HYMN = "G3+B3+D4:4 C4+E4+G4:4 D4+F#4+A4:4 G3+B3+D4:4 E3+G3+B3:4 A3+C4+E4:4 D3+F
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A stretch of the scenario; without samples it is a cable that has come loose."""
+    """A part of the scenario; without samples it is a loose cable."""
 
     name: str
     pcm: Pcm | None
@@ -28,7 +28,7 @@ class Part:
 
 
 def scenario(sermon: Path, seed: int = 1) -> list[Part]:
-    """Return about a quarter of an hour; repeat it."""
+    """Return about a quarter of an hour, to be repeated."""
     pcm, rate = soundfile.read(sermon, dtype="float32")
     if rate != SAMPLE_RATE or pcm.ndim > 1:
         raise SystemExit(f"{sermon} is not 16 kHz mono.")
@@ -55,7 +55,7 @@ def scenario(sermon: Path, seed: int = 1) -> list[Part]:
 
 
 class Cable:
-    """Plays the scenario again and again at `speed` times its pace, until `hours` are over."""
+    """Play the scenario repeatedly, `speed` times as fast, until `hours` are over."""
 
     name = "the soak's scenario"
     dropped_blocks = 0
@@ -70,10 +70,10 @@ class Cable:
         self._position = 0
         self._next = 0
         self.loose = 0
-        """How often the cable was loose so far."""
+        """How often the cable has been loose so far."""
 
     def open(self) -> None:
-        """Start, or go on where the cable came loose."""
+        """Start, or continue where the cable came loose."""
         if not self._began_s:
             self._began_s = time.monotonic()
 
@@ -82,7 +82,7 @@ class Cable:
         self._closed.set()
 
     def blocks(self) -> Iterator[AudioBlock]:
-        """Yield blocks in their time. Raises AudioLostError where the cable is loose."""
+        """Yield blocks at their time. Raises AudioLostError when the cable is loose."""
         while self._position < self._end and not self._closed.is_set():
             part = self._parts[self._next % len(self._parts)]
             self._next += 1

@@ -31,7 +31,7 @@ def main() -> int:
     flags = {
         "session.directory": str(arguments.sessions),
         "server.port": 0,
-        "stt.model": "starter",  # whatever has been pulled here
+        "stt.model": "starter",  # even if other models have been pulled
     }
     settings = load(flags=flags).settings
     logs.configure("warning", "json")

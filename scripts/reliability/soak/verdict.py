@@ -1,4 +1,4 @@
-"""What the samples of a soak say: does anything grow?"""
+"""Judge the samples of a soak: does anything grow?"""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 WARM_UP = 0.15
-"""Share of the soak at its beginning that does not count: caches fill, the allocator settles."""
+"""Share of the soak at its start that is ignored: caches fill, the allocator settles."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,9 +16,9 @@ class Limit:
     """How much a figure may grow from the end of the warm-up to the end of the soak."""
 
     share: float
-    """Of its median ..."""
+    """Allowed growth as a share of the median."""
     least: float
-    """... but so much at any rate: noise."""
+    """Growth that is always allowed, as noise."""
 
 
 LIMITS = {
@@ -31,7 +31,7 @@ LIMITS = {
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """A figure's course. `grown` by the slope, which is robust against outliers."""
+    """A figure's trend. `grown` comes from the slope, which is robust against outliers."""
 
     median: float
     grown: float
@@ -39,7 +39,7 @@ class Growth:
 
     @property
     def ok(self) -> bool:
-        """Whether it stands still."""
+        """Whether the growth is within the limit."""
         return self.grown <= self.allowed
 
 
@@ -51,7 +51,7 @@ def growth(hours: Sequence[float], values: Sequence[float], limit: Limit) -> Gro
     x, y = np.asarray(hours, float), np.asarray(values, float)
     kept = x >= x[0] + WARM_UP * (x[-1] - x[0])
     x, y = x[kept], y[kept]
-    if len(x) > 600:  # all pairs of more are too many; each 600th part says as much
+    if len(x) > 600:  # more would have too many pairs; medians of 600 parts show the same
         parts = np.array_split(np.arange(len(x)), 600)
         x = np.array([np.median(x[part]) for part in parts])
         y = np.array([np.median(y[part]) for part in parts])

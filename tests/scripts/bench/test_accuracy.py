@@ -18,7 +18,7 @@ VOICES = bundled("demo", "voices")
 
 @pytest.fixture
 def one_voice(tmp_path: Path) -> Path:
-    """A folder with the shortest of the recordings."""
+    """Return a folder with the shortest recording."""
     needs_file(VOICES)
     shutil.copy(VOICES / "lj050_0131.flac", tmp_path)
     (tmp_path / "voices.json").write_text(

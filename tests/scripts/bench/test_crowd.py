@@ -1,4 +1,4 @@
-"""A hall with abusive clients: the arithmetic, the document, and a small one of real processes."""
+"""A hall with abusive clients: the arithmetic, the document, and a small hall of real processes."""
 
 from __future__ import annotations
 

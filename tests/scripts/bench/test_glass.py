@@ -1,4 +1,4 @@
-"""A phone's page tells the benchmark what it has painted."""
+"""A phone's page reports to the benchmark what it has painted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table of the languages' benchmark; its runs are `make bench-languages`."""
+"""The table of the language benchmark; `make bench-languages` runs it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The benchmark's table and its sections; figures are tested beside, the runs are `make bench`."""
+"""The benchmark's table and sections; test_live_figures.py tests figures, `make bench` runs it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The program as a display of the benchmark sees it."""
+"""The program as the benchmark's display sees it."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from scripts.support.journal import message, record
 
 
 def test_settings_reach_the_program_as_it_reads_them() -> None:
-    told = environment(["vad.silence_ms=200", "stt.model=whisper-base"])
-    assert told["STARK_TRANSLATE__VAD__SILENCE_MS"] == "200"
-    assert told["STARK_TRANSLATE__STT__MODEL"] == "whisper-base"
+    variables = environment(["vad.silence_ms=200", "stt.model=whisper-base"])
+    assert variables["STARK_TRANSLATE__VAD__SILENCE_MS"] == "200"
+    assert variables["STARK_TRANSLATE__STT__MODEL"] == "whisper-base"
     assert environment([])["STARK_TRANSLATE__STT__MODEL"] == "starter"
 
 
@@ -23,7 +23,7 @@ def test_the_earliest_final_tells_when_the_recording_began() -> None:
     ]
     one, two = message(1, "amen", "amén"), message(2, "grace", "gracia")
     partial = message(2, "gray", "gris", final=False)
-    # Begun at 100; the first final reached the display 0.2 s late.
+    # The recording began at 100; the first final reached the display 0.2 s late.
     found = at_recording_time([(103.7, one), (107.0, partial), (108.5, two)], shown)
     assert [each.at_s for each in found] == pytest.approx([3.7, 7.0, 8.5])
     assert [each.message for each in found] == [one, partial, two]

@@ -76,7 +76,7 @@ def test_erasure_is_told_by_view(told: dict[str, Figure]) -> None:
 
 
 def test_lag_is_from_a_words_own_end(told: dict[str, Figure]) -> None:
-    # por 3.0 - 1.5, gracia 2.0 - 3.5 (before its end: times of words are not exact), amén 7.0 - 6.5
+    # por 3.0 - 1.5, gracia 2.0 - 3.5 (before its end: word times are not exact), amén 7.0 - 6.5
     assert told["a word as heard stands for good, s"].values == pytest.approx((0.5 / 3, 1.5, 1.5))
     assert told["... in translation, phones, s"].values[0] == pytest.approx((0.5 - 2 + 0.5) / 3)
 
@@ -90,16 +90,16 @@ def test_quality_counts_and_costs(told: dict[str, Figure]) -> None:
 
 def test_without_a_reference_there_is_no_quality_and_no_lag(run: LiveRun) -> None:
     bare = Material("own", bundled("demo", "golden.flac"), (), "", 0.0)
-    told = {figure.name: figure for figure in figures([run], bare)}
-    assert "WER, %" not in told
-    assert told["a word as heard stands for good, s"].text == "-"
+    by_name = {figure.name: figure for figure in figures([run], bare)}
+    assert "WER, %" not in by_name
+    assert by_name["a word as heard stands for good, s"].text == "-"
 
 
 def test_a_session_of_silence_has_figures(tmp_path: Path) -> None:
     (tmp_path / "diagnostics.jsonl").write_bytes(b"")
     (tmp_path / "captions.jsonl").write_bytes(b"")
     bare = Material("own", bundled("demo", "golden.flac"), (), "amen", 1.0)
-    told = {figure.name: figure for figure in figures([LiveRun(tmp_path, (), 0.1)], bare)}
-    assert told["captions"].text == "0"
-    assert told["erasure, phones"].text == "-"
-    assert told["WER, %"].text == "100.0"
+    by_name = {figure.name: figure for figure in figures([LiveRun(tmp_path, (), 0.1)], bare)}
+    assert by_name["captions"].text == "0"
+    assert by_name["erasure, phones"].text == "-"
+    assert by_name["WER, %"].text == "100.0"

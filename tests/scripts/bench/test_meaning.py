@@ -1,4 +1,4 @@
-"""The benchmark of meaning: its material, what counts as said, and what is counted of it."""
+"""The meaning benchmark: its material, what counts as said, and its counts."""
 
 from __future__ import annotations
 
@@ -98,8 +98,8 @@ def test_wrong_marked_and_falsely_marked_ones_are_counted() -> None:
         outcome(5, kind="trap", mistakes=wrong),
         outcome(1, stage="draft", mistakes=wrong, text="", chrf=0.0),
     ]
-    told = count(found[:5])
-    assert (told.sentences, told.wrong, told.marked, told.falsely, told.chrf) == (5, 3, 1, 1, 100.0)
+    sums = count(found[:5])
+    assert (sums.sentences, sums.wrong, sums.marked, sums.falsely, sums.chrf) == (5, 3, 1, 1, 100.0)
     assert count([]).chrf is None
     by = counts(found)
 

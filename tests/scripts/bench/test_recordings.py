@@ -24,7 +24,7 @@ def voices(tmp_path_factory: pytest.TempPathFactory) -> Material:
 
 
 def check_times(material: Material) -> None:
-    """Every word of the text has its time, in order, within the recording."""
+    """Check that every word of the text has a time, in order, within the recording."""
     assert [word.text for word in material.words] == material.text.split()
     assert all(word.start_s <= word.end_s for word in material.words)
     assert all(a.start_s <= b.start_s and a.end_s <= b.end_s for a, b in pairwise(material.words))

@@ -35,7 +35,7 @@ def test_a_display_without_the_last_caption_has_missed_it() -> None:
 
 
 def test_each_display_is_compared_with_its_language() -> None:
-    """They take the languages in turns, at each relay from the first on."""
+    """Displays take the languages in turn, starting with the first at each relay."""
     published = {"es": {"1": 10.0}, "fr": {"1": 10.0, "2": 11.0}}
     heard = [hall({"1": 10.01}, {"1": 10.01, "2": 11.01}), hall({"1": 10.01}, {"1": 10.01})]
     found = figures(told(published=published), heard, 0.001, ("es", "fr"))

@@ -1,4 +1,4 @@
-"""What counts as taken back, and since when a word stands."""
+"""What counts as taken back, and from when on a word is stable."""
 
 from __future__ import annotations
 
@@ -111,6 +111,6 @@ def test_nothing_shown_is_nothing_taken_back() -> None:
 def test_at_the_glass_is_when_the_page_said_so_and_what_it_skipped_was_never_seen() -> None:
     painted = [Painted(103.0, 2), Painted(105.5, 3)]
     seen = at_the_glass(GROWN.sightings, painted, start_s=100.0)
-    # Versions 1 and 2 came before one frame; version 4 was not painted when the page was closed.
+    # Versions 1 and 2 share one frame; version 4 was not painted before the page was closed.
     assert [(each.at_s, each.message.seq) for each in seen] == [(3.0, 2), (5.5, 3)]
     assert at_the_glass(GROWN.sightings, [], start_s=100.0) == ()

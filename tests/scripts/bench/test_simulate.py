@@ -1,4 +1,4 @@
-"""The program on the recording's clock: with engines that read off samples, and for real."""
+"""The program on the recording's clock: with engines that read off samples, and with real ones."""
 
 from __future__ import annotations
 
@@ -66,12 +66,12 @@ def test_speech_that_returns_goes_on_behind_what_the_final_said() -> None:
 def test_a_table_has_a_section_of_its_own_and_one_explanation(tmp_path: Path) -> None:
     captions = played(SETTINGS)
     material = Material("script", Path(), (), "the lord is good and so we praise him.", 7.0)
-    told = table("script", [Column("these", captions, 0.5)], material)
-    assert told.startswith("| script | last syllable to final, ms |")
-    assert "| 0.50 |" in told
+    section = table("script", [Column("these", captions, 0.5)], material)
+    assert section.startswith("| script | last syllable to final, ms |")
+    assert "| 0.50 |" in section
     file = tmp_path / "page.md"
     for name in ("script, fake", "other, fake", "script, fake"):
-        simulate._write(file, name, told)
+        simulate._write(file, name, section)
     text = file.read_text()
     assert text.count("## Simulated: ") == 2
     assert text.count("as if computing took no time") == 1

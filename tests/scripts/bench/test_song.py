@@ -1,4 +1,4 @@
-"""Song mode on a service: what is counted as lost, as lyric, as late."""
+"""Song mode in a service: what counts as lost, as lyric, as late."""
 
 from __future__ import annotations
 

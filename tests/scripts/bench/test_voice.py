@@ -1,4 +1,4 @@
-"""The arithmetic of the voice's benchmark, on sound of espeak-ng; it runs by `make bench-voice`."""
+"""The arithmetic of the voice benchmark, on espeak-ng sound; `make bench-voice` runs it."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ def test_a_part_that_comes_late_is_a_gap_and_moves_what_follows() -> None:
     step = 10 * FRAME
     pcm = np.concatenate([np.zeros(3 * step, np.float32), speech])
     pcm = np.pad(pcm, (0, -len(pcm) % step))
-    encoder, sound, came = Encoder(), b"", []
+    encoder, sound, arrivals = Encoder(), b"", []
     for number, start in enumerate(range(0, len(pcm), step)):
         part = encoder.encode(pcm[start : start + step])
-        came.append((len(sound), 100.0 + number * STEP_S + (0.5 if number > 1 else 0.0)))
+        arrivals.append((len(sound), 100.0 + number * STEP_S + (0.5 if number > 1 else 0.0)))
         sound += part
-    heard = voice.heard(sound, came)
+    heard = voice.heard(sound, arrivals)
     assert max(heard.gaps_s) == pytest.approx(0.5, abs=0.05)  # an encoder's first part is shorter
     loud_s = np.flatnonzero(np.abs(speech) > 0.01)[0] / RATE_HZ
     at_s = heard.first_sound_s(100.0, 110.0)
@@ -64,13 +64,13 @@ def test_a_part_that_comes_late_is_a_gap_and_moves_what_follows() -> None:
 
 @pytest.mark.slow
 def test_a_clause_is_late_from_the_end_of_its_words() -> None:
-    """The program's own voice speaks; what it logs leads to the sound that came."""
+    """The program's own voice speaks; its log lines lead to the sound that arrived."""
     needs_program("espeak-ng")
-    sound, came = b"", list[tuple[int, float]]()
+    sound, arrivals = b"", list[tuple[int, float]]()
 
     def spread(_lang: str, part: bytes) -> None:
         nonlocal sound
-        came.append((len(sound), time.monotonic()))
+        arrivals.append((len(sound), time.monotonic()))
         sound += part
 
     speaker = Espeak(Path("espeak-ng"), section="speech", deadline_s=20.0)
@@ -79,25 +79,25 @@ def test_a_clause_is_late_from_the_end_of_its_words() -> None:
         1, "He finds us, and he heals us.", "Nos halla, y nos cura.", start_s=1.0, end_s=4.0
     )
     with capture_logs(processors=[TimeStamper("iso", utc=True, key="utc")]) as log:
-        start_s = time.monotonic() - 4.0  # so the caption ends now
+        start_s = time.monotonic() - 4.0  # so that the caption ends now
         church.start(speaker, spread, lambda _: None, lambda: False, lambda: None)
         church.take(replace(first, seq=1, final=False, stable=len("Nos halla,")), "es")
         wait_for(lambda: any(line["event"] == "clause" for line in log))
         church.take(first, "es")
         wait_for(lambda: sum(line["event"] == "clause" for line in log) == 2)
-        wait_for(lambda: time.monotonic() - came[0][1] > 4.0)
+        wait_for(lambda: time.monotonic() - arrivals[0][1] > 4.0)
         church.close()
-    said = voice.clauses(log)
-    assert [clause["words"] for clause in said] == [2, 3]
+    clauses = voice.clauses(log)
+    assert [clause["words"] for clause in clauses] == [2, 3]
     spoken = [Sentence(0, "", first.start_s, 3.5, "", "", ())]
-    heard = voice.heard(sound, came)
-    one, two = voice.delays_s(said, [first], spoken, heard, start_s)
+    heard = voice.heard(sound, arrivals)
+    one, two = voice.delays_s(clauses, [first], spoken, heard, start_s)
     ends = [first.start_s + share * (3.5 - first.start_s) for share in (0.4, 1.0)]
-    # The first clause sounds when anything does; the second when it has been said.
+    # The first clause is the first sound; the second starts when the first is over.
     at_s = heard.first_sound_s(0.0, float("inf"))
     assert at_s is not None
     assert one == pytest.approx(at_s - start_s - ends[0])
-    after_s = one + ends[0] + said[0]["length_s"]
+    after_s = one + ends[0] + clauses[0]["length_s"]
     assert two + ends[1] == pytest.approx(after_s, abs=0.5)
 
 

@@ -1,4 +1,4 @@
-"""How late words are, matched to when they were spoken."""
+"""How late words are, compared with when they were spoken."""
 
 from __future__ import annotations
 

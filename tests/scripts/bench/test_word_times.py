@@ -1,4 +1,4 @@
-"""Sharing a text out to utterances, putting words in order, and the aligner on a real voice."""
+"""Distributing a text over utterances, ordering words, and the aligner on a real voice."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ def word(text: str, start_s: float, end_s: float) -> SpokenWord:
 
 
 def test_a_text_is_shared_out_by_what_was_recognized() -> None:
-    told = "And so, my fellow Americans, ask not what your country can do"
+    text = "And so, my fellow Americans, ask not what your country can do"
     heard = ["And so my fellow American.", "Esk not.", "What your country can do?"]
-    assert shared_out(told, heard) == [
+    assert shared_out(text, heard) == [
         "And so, my fellow Americans,",
         "ask not",
         "what your country can do",
@@ -52,7 +52,7 @@ def test_the_times_of_a_persons_words_are_made_again(whisper_base: Path) -> None
     file = bundled("demo", "voices", "jfk_1961.flac")
     kept = word_times(file)
     at = next(place for place, each in enumerate(kept) if each.text == "country.")
-    # From "your" on, in the middle of the first long pause before it.
+    # From "what" on; 0.3 s earlier is the middle of the first long pause before it.
     first = next(place for place, each in enumerate(kept) if each.text == "what")
     from_s = kept[first].start_s - 0.3
     part = read_audio(file)[round(from_s * SAMPLE_RATE) :]

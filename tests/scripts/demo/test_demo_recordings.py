@@ -32,8 +32,8 @@ each_recording = pytest.mark.parametrize("name", LENGTHS_S)
 
 
 def reference(name: str) -> Table:
-    told: Table = json.loads((DEMO / f"{name}.json").read_text("utf-8"))
-    return told
+    table: Table = json.loads((DEMO / f"{name}.json").read_text("utf-8"))
+    return table
 
 
 def audio(name: str) -> Samples:
@@ -52,11 +52,11 @@ def words(text: str) -> tuple[str, ...]:
 
 @each_recording
 def test_a_recording_is_short_small_and_as_long_as_it_says(name: str) -> None:
-    info, told = soundfile.info(DEMO / f"{name}.flac"), reference(name)
+    info, expected = soundfile.info(DEMO / f"{name}.flac"), reference(name)
     assert (info.samplerate, info.channels, info.subtype) == (16000, 1, "PCM_16")
-    assert info.frames / 16000 == pytest.approx(told["duration_s"], abs=1e-3)
+    assert info.frames / 16000 == pytest.approx(expected["duration_s"], abs=1e-3)
     least_s, most_s = LENGTHS_S[name]
-    assert least_s <= told["duration_s"] <= most_s
+    assert least_s <= expected["duration_s"] <= most_s
     assert (DEMO / f"{name}.flac").stat().st_size <= 3_000_000
 
 
@@ -64,20 +64,20 @@ def test_a_recording_is_short_small_and_as_long_as_it_says(name: str) -> None:
 def test_the_reference_holds_the_text_of_the_source(name: str) -> None:
     source = tomllib.loads((DEMO / f"{name}.toml").read_text("utf-8"))
     written = [each for part in source["section"] for each in part.get("sentence", ())]
-    told = reference(name)["sentences"]
+    sentences = reference(name)["sentences"]
     assert [(without_pauses(s["en"]), s["es"]) for s in written] == [
-        (s["en"], s["es"]) for s in told
+        (s["en"], s["es"]) for s in sentences
     ]
     assert without_pauses("ask not, <0.7> ask <0.3> how") == "ask not, ask how"
-    assert all(b["start_s"] - a["end_s"] >= 0.25 for a, b in pairwise(told))
+    assert all(b["start_s"] - a["end_s"] >= 0.25 for a, b in pairwise(sentences))
 
 
 @each_recording
 def test_sections_follow_each_other_and_sentences_lie_in_theirs(name: str) -> None:
-    told = reference(name)
-    sections = {each["name"]: each for each in told["sections"]}
-    assert all(a["end_s"] == b["start_s"] for a, b in pairwise(told["sections"]))
-    for each in told["sentences"]:
+    expected = reference(name)
+    sections = {each["name"]: each for each in expected["sections"]}
+    assert all(a["end_s"] == b["start_s"] for a, b in pairwise(expected["sections"]))
+    for each in expected["sentences"]:
         home = sections[each["section"]]
         assert home["kind"] == "speech"
         assert home["start_s"] <= each["start_s"] < each["end_s"] <= home["end_s"]
@@ -87,14 +87,14 @@ def test_speech_is_where_the_reference_says_and_silence_behind_it() -> None:
     sound = audio("sermon")
     for each in reference("sermon")["sentences"]:
         assert level_dbfs(sound, each["start_s"], each["end_s"]) > -30, each["en"]
-        # The last syllable really is the last: the gap after it is only the room.
+        # No speech follows the last syllable: the gap after it is only room noise.
         assert level_dbfs(sound, each["end_s"] + 0.05, each["end_s"] + 0.4) < -55
         last_50_ms = sound[int((each["end_s"] - 0.05) * 16000) : int(each["end_s"] * 16000)]
         assert np.max(np.abs(last_50_ms)) > 10 ** (-55 / 20), each["en"]
 
 
 def test_pauses_lie_within_sentences_and_are_as_long_as_between_them() -> None:
-    """Which is what makes it hard: a pause's length does not say whether a sentence is over."""
+    """This makes it hard: a pause's length does not say whether a sentence is over."""
     sound, sentences = audio("pauses"), reference("pauses")["sentences"]
     for each in sentences:
         assert len(each["pauses"]) >= 2
@@ -108,22 +108,22 @@ def test_pauses_lie_within_sentences_and_are_as_long_as_between_them() -> None:
 
 
 def test_the_service_has_every_thing_to_see_and_the_page_tells_of_it() -> None:
-    told = reference("service")
-    assert len({each["voice"] for each in told["sentences"]}) == 3
-    assert {each["kind"] for each in told["sections"]} == {"speech", "music"}
+    service = reference("service")
+    assert len({each["voice"] for each in service["sentences"]}) == 3
+    assert {each["kind"] for each in service["sections"]} == {"speech", "music"}
     for key in ("pauses", "correct", "verse"):
-        assert any(key in each for each in told["sentences"]), key
-    assert STEPS.read_text("utf-8") == steps(told)
+        assert any(key in each for each in service["sentences"]), key
+    assert STEPS.read_text("utf-8") == steps(service)
 
 
 @pytest.mark.slow
 @each_recording
 def test_no_english_sentence_of_it_was_trained_on(name: str) -> None:
-    """The sermon's reading excepted, which is a psalm of the training text."""
-    said = {words(each["en"]) for each in reference(name)["sentences"]}
+    """Except the sermon's reading, which is a psalm of the training text."""
+    spoken = {words(each["en"]) for each in reference(name)["sentences"]}
     for file in DATA.glob("*.tsv") if name == "service" else (PHRASES,):
         for line in file.read_text("utf-8").splitlines():
-            assert not said & {words(column) for column in line.split("\t")}, (file.name, line)
+            assert not spoken & {words(column) for column in line.split("\t")}, (file.name, line)
 
 
 def test_training_phrases_are_pairs_with_spanish_marks() -> None:

@@ -26,11 +26,11 @@ def test_every_row_has_a_proof_or_a_reason() -> None:
 
 def test_the_table_counts_its_rows(capsys: pytest.CaptureFixture[str]) -> None:
     assert audit.main(["--only", "-"]) == 0
-    told = capsys.readouterr().out.splitlines()
+    lines = capsys.readouterr().out.splitlines()
     missing = [row for row in ROWS if row.state == "-"]
-    assert len([line for line in told if line.split()[0].isdigit()]) == len(missing) + 1
-    assert told[-1].startswith("192 rows: ")
-    assert told[-1].endswith(f"{len(missing)} -")
+    assert len([line for line in lines if line.split()[0].isdigit()]) == len(missing) + 1
+    assert lines[-1].startswith("192 rows: ")
+    assert lines[-1].endswith(f"{len(missing)} -")
 
 
 def test_a_row_without_a_test_cannot_be_run(capsys: pytest.CaptureFixture[str]) -> None:

@@ -29,7 +29,7 @@ FEW = ["--few", "4"]
 
 @dataclass
 class Scripted:
-    """A translator that says of each sentence what `says` makes of it, and keeps `leak_mb`."""
+    """A translator that answers each sentence with `says`, and leaks `leak_mb` each time."""
 
     says: Callable[[Sentence], str]
     leak_mb: int = 0
@@ -45,19 +45,19 @@ class Scripted:
 
     def translate(self, text: str, *_: object) -> Translation:
         if self.leak_mb:
-            # From the system and never from what this process has freed: it is to grow.
+            # The process must grow: mmap never reuses memory that the process has freed.
             leaked = mmap.mmap(-1, self.leak_mb * 1_000_000)
             leaked.write(b"x" * len(leaked))
             self.kept.append(leaked)
-        said = self.says(next(s for s in SENTENCES if s.source == text))
-        if said == "fail":
+        answer = self.says(next(s for s in SENTENCES if s.source == text))
+        if answer == "fail":
             raise EngineError("scripted", "Told to fail.")
-        return Translation(said, self.name, tokens=len(said.split()))
+        return Translation(answer, self.name, tokens=len(answer.split()))
 
 
 @pytest.fixture
 def any_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A busy machine may take long."""
+    """Allow a busy machine to take long."""
     monkeypatch.setattr(sides, "SLOWER", 1000.0)
 
 
@@ -77,7 +77,7 @@ def save(path: Path, translator: Scripted, *, repeated: int = 0) -> sides.Side:
 
 
 def without_not(sentence: Sentence) -> str:
-    """Return the reference without the words that deny."""
+    """Return the reference without its negations."""
     lost = {"no", "nunca", "ni", "nadie", "tampoco"}
     kept = [w for w in sentence.target.split() if w.lower().strip("¿¡,.;:") not in lost]
     return " ".join(kept[: -len(kept) // 4])
@@ -91,7 +91,7 @@ def run(*arguments: str | Path) -> int:
 def test_the_real_engines_are_compared_and_kept(
     tmp_path: Path, any_time: None, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Marian against Gemma; then Gemma of that run against Gemma measured anew."""
+    """Compare Marian with Gemma; then Gemma of that run with a new measurement of Gemma."""
     first, second = tmp_path / "first.json", tmp_path / "second.json"
     code = run("--a", "marian", "--b", "gemma", "--stress", *FEW, "--json", first)
     result: dict[str, Any] = orjson.loads(first.read_bytes())
@@ -203,7 +203,7 @@ def test_growing_memory_of_a_gpu_fails_the_stress_run(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """nvidia-smi is a program that tells 10 MiB more of this process each time it is asked."""
+    """A fake nvidia-smi reports 10 MiB more for this process at each call."""
     count = tmp_path / "count"
     count.write_text("1000\n")
     more = f"m=$(cat {count}); echo $((m + 10)) > {count}; echo {os.getpid()}, GPU-a, $m"
@@ -217,7 +217,7 @@ def test_growing_memory_of_a_gpu_fails_the_stress_run(
 
 
 def without_atonement(sentence: Sentence) -> str:
-    """Return the reference, of theology every other without the words that it may not lack."""
+    """Return the reference; a theological one at every third index loses its required terms."""
     if sentence.kind != "theological" or SENTENCES.index(sentence) % 3:
         return sentence.target
     lost = {word.rstrip("*").lower() for term in sentence.terms for word in term.split("|")}

@@ -1,4 +1,4 @@
-"""The glossary against a printed Bible: what its verses bear out, and what they have instead."""
+"""The glossary against a printed Bible: what its verses confirm, and what they have instead."""
 
 from __future__ import annotations
 
@@ -68,9 +68,9 @@ def test_the_shipped_glossary_is_what_the_bible_says(
     document = tmp_path / "GLOSSARY.md"
     document.write_text("# The glossary\n", encoding="utf-8")
     assert main(["--every", "20", "--markdown", str(document)]) == 0
-    told = capsys.readouterr().out
-    share = float(told.rpartition("in all; ")[2].partition("%")[0])
-    assert share > 85  # spellings of 1909 are most of the rest
-    assert "| jerusalem | Jerusalén |" in told
-    assert "propitiation" not in told
+    output = capsys.readouterr().out
+    share = float(output.rpartition("in all; ")[2].partition("%")[0])
+    assert share > 85  # most of the rest are spellings of 1909
+    assert "| jerusalem | Jerusalén |" in output
+    assert "propitiation" not in output
     assert "## Against a printed Bible" in document.read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""A service in two languages: what is in the recording, and what is counted of its captions."""
+"""A service in two languages: what is in the recording, and the counts over its captions."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ def test_both_languages_take_turns_around_one_hymn() -> None:
 
 
 def test_a_caption_is_of_the_language_of_most_of_its_time() -> None:
-    told = message(1, "", "", start_s=3.0, end_s=7.0)
-    assert spoken_in(told, SAID) == "es"
-    assert spoken_in(replace(told, start_s=12.0, end_s=14.0), SAID) == ""
-    assert spoken_in(replace(told, start_s=30.0, end_s=31.0), SAID) == ""
+    caption = message(1, "", "", start_s=3.0, end_s=7.0)
+    assert spoken_in(caption, SAID) == "es"
+    assert spoken_in(replace(caption, start_s=12.0, end_s=14.0), SAID) == ""
+    assert spoken_in(replace(caption, start_s=30.0, end_s=31.0), SAID) == ""
 
 
 def test_a_text_looks_like_the_language_of_its_everyday_words() -> None:
@@ -55,11 +55,11 @@ def test_a_text_looks_like_the_language_of_its_everyday_words() -> None:
 def test_what_came_of_a_recording_is_counted() -> None:
     spanish = [
         heard(1, "en", 0.0, SPANISH),
-        heard(2, "en", 5.0, ENGLISH),  # misheard as English, and left so
+        heard(2, "en", 5.0, ENGLISH),  # misrecognized as English, and left so
         heard(3, "es", 12.0, SPANISH),  # the hymn
     ]
     draft = replace(spanish[0], final=False)
-    told = figures({"es": [draft, *spanish], "en": [heard(1, "en", 0.0, ENGLISH, "en")]}, SAID)
-    assert (told.utterances, told.right, told.unheard, told.sung) == (2, 1, 1, 1)
-    assert told.wrong == [f"es: {ENGLISH}"]
-    assert told.missed == [f"5.0-9.0 en: {ENGLISH}"]
+    counts = figures({"es": [draft, *spanish], "en": [heard(1, "en", 0.0, ENGLISH, "en")]}, SAID)
+    assert (counts.utterances, counts.right, counts.unheard, counts.sung) == (2, 1, 1, 1)
+    assert counts.wrong == [f"es: {ENGLISH}"]
+    assert counts.missed == [f"5.0-9.0 en: {ENGLISH}"]

@@ -1,4 +1,4 @@
-"""An edition that ships is made anew."""
+"""A shipped edition is built again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`make faults`: every row of the matrix is found, run, and told as it went."""
+"""`make faults`: every row of the matrix is found, run, and reported with its outcome."""
 
 from __future__ import annotations
 
@@ -54,12 +54,12 @@ sys.exit(faults.main())
             cwd=tmp_path, env={"PYTHONPATH": str(MATRIX.parents[1])}, capture_output=True,
             text=True, check=False,
         )  # fmt: skip
-        told = orjson.loads((tmp_path / "told.json").read_bytes())
-        return done.returncode, done.stdout, [each["outcome"] for each in told]
+        results = orjson.loads((tmp_path / "told.json").read_bytes())
+        return done.returncode, done.stdout, [each["outcome"] for each in results]
 
-    code_of_all, said, outcomes = run()
+    code_of_all, output, outcomes = run()
     assert (code_of_all, outcomes) == (1, ["passed", "failed", "skipped"])
-    assert "1 of 3 faults are handled as described." in said
-    code_of_one, said, outcomes = run("--only", "well")
+    assert "1 of 3 faults are handled as described." in output
+    code_of_one, output, outcomes = run("--only", "well")
     assert (code_of_one, outcomes) == (0, ["passed"])
-    assert "1 of 1 faults are handled as described." in said
+    assert "1 of 1 faults are handled as described." in output

@@ -100,7 +100,7 @@ def test_it_is_installed_without_a_compiler_and_writes_a_caption(tmp_path: Path)
     found = PIN.search((ROOT / "requirements.lock").read_text("utf-8"))
     assert found
     (tmp_path / "lock").write_text(found[0])
-    # Nothing else is installed here: what it needs is this environment's, seen after its own.
+    # Nothing else is installed: dependencies come from this environment, after the venv's own.
     places = subprocess.run(
         [python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"],
         capture_output=True, text=True, check=True,
@@ -118,8 +118,8 @@ def test_it_is_installed_without_a_compiler_and_writes_a_caption(tmp_path: Path)
         "gemma = Gemma(resolve('gemma', 'starter'), threads=1); gemma.load();"
         "print(llama_cpp.__file__); print(gemma.translate('The Lord is my shepherd.').text)"
     )
-    said = subprocess.run(
+    lines = subprocess.run(
         [python, "-c", code], cwd=tmp_path, env=alone, capture_output=True, text=True, check=True
     ).stdout.splitlines()
-    assert Path(said[-2]).is_relative_to(tmp_path)
-    assert "pastor" in said[-1]
+    assert Path(lines[-2]).is_relative_to(tmp_path)
+    assert "pastor" in lines[-1]

@@ -1,4 +1,4 @@
-"""The program's own wheels: what they need, and what they carry."""
+"""The program's own wheels: what they need, and what they contain."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Takes from `pipeline` what Windows does not have. A folder for PYTHONPATH: each process reads it.
+"""Hide from `pipeline` what Windows lacks. Each process reads this file through PYTHONPATH.
 
-Only what `pipeline` itself imports: libraries look for themselves where they run. Files behave as
-on Windows, too: one that is open keeps its name, and there is no /proc.
+It hides only what `pipeline` itself imports; libraries see the real system. Files also behave as
+on Windows: an open file cannot be renamed or removed, and there is no /proc.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def _importing(
 
 
 def _is_ours() -> bool:
-    """Whether `pipeline` is at it, by itself or through pathlib."""
+    """Whether `pipeline` makes the call, itself or through pathlib."""
     frame = sys._getframe(2)
     while frame.f_back and frame.f_globals.get("__name__") in {"pathlib", "shutil", "tempfile"}:
         frame = frame.f_back

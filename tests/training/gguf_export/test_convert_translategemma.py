@@ -38,25 +38,25 @@ LLAMA_CPP = ROOT / ".venv" / "llama.cpp"
 
 @pytest.fixture(autouse=True)
 def quiet() -> Iterator[None]:
-    """llama.cpp's chatter goes to structlog, which the program itself sets up."""
+    """Capture llama.cpp's log: it goes to structlog, which the program itself sets up."""
     with structlog.testing.capture_logs():
         yield
 
 
 @pytest.fixture(scope="module", params=["text", "pictures"])
 def trained(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with `base` and `adapter`."""
+    """Return a folder with `base` and `adapter`."""
     folder = tmp_path_factory.mktemp(request.param)
     model = base_model(request.param == "pictures")
-    # Large enough that logits can tell tokens apart: they are the head, too.
+    # Large enough for logits to tell tokens apart: the embeddings are also the head.
     torch.nn.init.normal_(model.get_input_embeddings().weight, std=0.3)
     model.to(torch.bfloat16).save_pretrained(folder / "base")
     processor = write_tokenizer(folder / "base")
-    # One rule speaks of names that the text part alone does not have. Only that model is converted.
-    told: tuple[str | list[str], int] = (["q_proj", "down_proj"], 5)
+    # The pattern uses names that the text part alone lacks. Only that model is converted.
+    arguments: tuple[str | list[str], int] = (["q_proj", "down_proj"], 5)
     if request.param == "pictures":
-        told = (r".*language_model.*_proj", 80)
-    taught(model.float(), processor, *told).save_pretrained(folder / "adapter")
+        arguments = (r".*language_model.*_proj", 80)
+    taught(model.float(), processor, *arguments).save_pretrained(folder / "adapter")
     return folder
 
 
@@ -66,7 +66,7 @@ def run(trained: Path, *more: str) -> int:
 
 
 def failing_checkout(folder: Path) -> Path:
-    """A llama.cpp checkout whose converter knows no model."""
+    """Return a llama.cpp checkout whose converter knows no model."""
     llama_cpp = folder / "llama.cpp"
     (llama_cpp / "gguf-py" / "gguf").mkdir(parents=True)
     (llama_cpp / converting.SCRIPT).write_text("raise SystemExit('no such model')\n")
@@ -85,17 +85,17 @@ def test_the_adapter_speaks_out_of_the_quantized_files(
     needs_file(LLAMA_CPP / converting.SCRIPT)
     adapter = ("--adapter", str(trained / "adapter"))
     assert run(trained, *adapter, "--levels", "Q8_0,Q4_0") == 0
-    said = words_of(capsys)
-    assert re.search(r"F16: logits 0\.\d\d% of their spread apart", said)
+    printed = words_of(capsys)
+    assert re.search(r"F16: logits 0\.\d\d% of their spread apart", printed)
     for level in ("Q8_0", "Q4_0"):
-        assert f"tiny-{level}.gguf: 0.00 GB, checked: '{ANSWER}'" in said
+        assert f"tiny-{level}.gguf: 0.00 GB, checked: '{ANSWER}'" in printed
     made = trained / "made"
     assert {path.name for path in made.iterdir()} == {
         "merged", "made_from.json", "tiny-F16.gguf", "tiny-F16.log", "tiny-Q8_0.gguf",
         "tiny-Q4_0.gguf",
     }  # fmt: skip
 
-    # What is there is kept, and checked again; what is asked for in addition is made of it.
+    # Existing files are kept and checked again; additional levels are made from them.
     times = {path: path.stat().st_mtime_ns for path in made.glob("*.gguf")}
     shutil.rmtree(made / "merged")
     assert run(trained, *adapter, "--levels", "Q8_0,Q4_0,Q5_K_M") == 0
@@ -103,7 +103,7 @@ def test_the_adapter_speaks_out_of_the_quantized_files(
     assert {path: path.stat().st_mtime_ns for path in times} == times
     assert (made / "tiny-Q5_K_M.gguf").is_file()
 
-    # A file that takes a token of control for a word of the text does not fit its tokenizer.
+    # A file that treats a control token as text does not fit its tokenizer.
     unfit = shutil.copyfile(made / "tiny-F16.gguf", trained / "unfit.gguf")
     kinds = gguf.GGUFReader(unfit, "r+").fields["tokenizer.ggml.token_type"]
     kinds.parts[kinds.data[4]][0] = gguf.TokenType.USER_DEFINED
@@ -111,7 +111,7 @@ def test_the_adapter_speaks_out_of_the_quantized_files(
         program.check(unfit, trained / "base", "en", "es", 1)
     assert caught.value.code == "check-tokens"
 
-    # Whoever cannot answer is refused; here, whose last layer says nothing.
+    # A model that cannot answer is refused; this one's output norm is zero.
     mute = shutil.copyfile(made / "tiny-F16.gguf", trained / "mute.gguf")
     (norm,) = (t for t in gguf.GGUFReader(mute, "r+").tensors if t.name == "output_norm.weight")
     norm.data[:] = 0
@@ -119,12 +119,12 @@ def test_the_adapter_speaks_out_of_the_quantized_files(
         program.check(mute, trained / "base", "en", "es", 1)
     assert caught.value.code == "check-answer"
 
-    # Without the adapter it is another model: nothing of before is left.
+    # Without the adapter it is another model: no earlier file is left.
     failing = failing_checkout(trained)
     assert run(trained, "--levels", "Q8_0", "--llama-cpp", str(failing)) == 1
-    said = words_of(capsys)
-    assert "starting anew" in said
-    assert "[convert-failed]" in said
+    printed = words_of(capsys)
+    assert "starting anew" in printed
+    assert "[convert-failed]" in printed
     assert not list(made.glob("*.gguf"))
 
 
@@ -140,7 +140,7 @@ def test_the_merged_model_computes_what_the_adapted_one_does(trained: Path) -> N
     with torch.no_grad():
         ours, theirs = merged.eval()(ids).logits, adapted(input_ids=ids).logits
     apart = (ours - theirs).square().mean(-1).sqrt() / theirs.std()
-    # So hard-trained a model tips over at a position or two when its weights are rounded.
+    # A model trained this hard changes its answer at a position or two when weights are rounded.
     assert apart.quantile(0.9) < 5e-3
     shutil.rmtree(trained / "merged")
 
@@ -222,7 +222,7 @@ def test_a_model_that_the_converter_misunderstands_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     needs_file(LLAMA_CPP / converting.SCRIPT)
-    # The converter takes it for granted that every sixth layer is global.
+    # The converter assumes that every sixth layer is global.
     kinds = ["full_attention", "sliding_attention"] * 3
     base_model(sees_pictures=False, layer_types=kinds).save_pretrained(tmp_path / "base")
     write_tokenizer(tmp_path / "base")

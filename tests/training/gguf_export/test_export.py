@@ -50,7 +50,7 @@ TURNS = [f"--token={each}" for each in WRITTEN_OUT]
 
 @pytest.fixture(autouse=True)
 def quiet() -> Iterator[None]:
-    """llama.cpp's chatter goes to structlog, which the program itself sets up."""
+    """Capture llama.cpp's log: it goes to structlog, which the program itself sets up."""
     with structlog.testing.capture_logs():
         yield
 
@@ -71,7 +71,7 @@ def pairs(tmp_path: Path) -> Path:
 
 
 def settle(model: Any) -> Any:
-    """Weights of a size that makes attention matter; norms that are not all alike."""
+    """Set weights to a size that makes attention matter, and norms that are not all alike."""
     torch.manual_seed(3)
     for parameter in model.parameters():
         nn.init.normal_(parameter, 0.0, 0.2 if parameter.ndim == 1 else parameter.shape[1] ** -0.5)
@@ -79,7 +79,7 @@ def settle(model: Any) -> Any:
 
 
 def difference(path: Path, expected: Any) -> float:
-    """How far llama.cpp's logits for IDS are from `expected`, as a share of its spread."""
+    """Return the distance of llama.cpp's logits for IDS from `expected`, relative to its spread."""
     made = proof.ExactLlama(path, 1, context=64).logits(IDS)
     return float(np.sqrt(np.square(made - expected).mean()) / expected.std())
 
@@ -99,7 +99,7 @@ def llama_model(**settings: Any) -> Any:
 
 
 def gemma_model(**settings: Any) -> Any:
-    """A Gemma 3 whose window is shorter than the prompts, in another pattern than the usual."""
+    """Return a Gemma 3 with a window shorter than the prompts and an unusual layer pattern."""
     config = transformers.Gemma3TextConfig(
         vocab_size=VOCABULARY, hidden_size=64, intermediate_size=96, num_hidden_layers=4,
         num_attention_heads=4, num_key_value_heads=2, head_dim=32, query_pre_attn_scalar=32,
@@ -148,7 +148,7 @@ class Turned(nn.Module):  # type: ignore[misc]
 
     @torch.no_grad()  # type: ignore[untyped-decorator]
     def forward(self, ids: list[int]) -> Any:
-        """Logits (len(ids), VOCABULARY)."""
+        """Return logits (len(ids), VOCABULARY)."""
         x = self.transformer["wte"](torch.tensor(ids))
         for block in self.transformer["h"]:
             y = block["ln_1"](x)
@@ -163,7 +163,7 @@ class Turned(nn.Module):  # type: ignore[misc]
         return self.lm_head(self.transformer["ln_f"](x)).numpy()
 
     def turn(self, x: Any, heads: int) -> Any:
-        """Rotate (length, heads * width) as complex numbers; gives (heads, length, width)."""
+        """Rotate (length, heads * width) as complex numbers; return (heads, length, width)."""
         split = x.view(len(x), heads, -1).transpose(0, 1)
         half = split.shape[-1] // 2
         units = split.unflatten(-1, (half, 2) if self.pairs else (2, half))
@@ -192,7 +192,7 @@ def test_llama_names_give_the_logits_of_transformers(
     assert difference(out / "out-Q8_0.gguf", by_transformers(model)) < 0.05
     assert sorted(path.name for path in out.iterdir()) == ["out-F16.gguf", "out-Q8_0.gguf"]
     printed = capsys.readouterr()
-    assert "not measured" in printed.err  # its 128 tokens have no room for TranslateGemma's prompt
+    assert "not measured" in printed.err  # TranslateGemma's prompt does not fit its 128 tokens
     assert re.search(r"\| Q8_0 \| 0.\d MB \| \d\.\d\d% \| - \| - \|", printed.out)
 
 
@@ -217,7 +217,7 @@ def test_the_names_of_transformer_wte_give_the_logits_of_its_own_program(
     tokenizer: Path, pairs: Path, turned: str
 ) -> None:
     model = settle(Turned(pairs=turned == "pairs"))
-    # As torch.compile and a training loop leave it.
+    # The names that torch.compile and a training loop leave.
     weights = {f"_orig_mod.{name}": tensor for name, tensor in model.state_dict().items()}
     file = tokenizer.with_name("ckpt.pt")
     torch.save({"model": weights, "config": {"n_head": 4}, "step": 7}, file)
@@ -230,7 +230,7 @@ def test_the_names_of_transformer_wte_give_the_logits_of_its_own_program(
 
 
 def tiny_folder(folder: Path) -> tuple[Path, dict[str, Any]]:
-    """The tiny model that ships as a folder with Gemma 3's names, and its tensors."""
+    """Return the shipped tiny model as a folder with Gemma 3's names, and its tensors."""
     folder.mkdir()
     reader = gguf.GGUFReader(TINY)
     facts = {name: field.contents() for name, field in reader.fields.items()}
@@ -281,7 +281,7 @@ def test_the_tiny_model_under_the_names_of_gemma_3_at_every_level(
     assert [row[0] for row in rows[2:]] == ["F16", "Q8_0", "Q5_K_M", "Q4_K_M", "Q5_0", "Q4_0"]
     sizes = [(out / f"out-{row[0]}.gguf").stat().st_size for row in rows[2:]]
     assert [row[1] for row in rows[2:]] == [f"{size / 1e6:.1f} MB" for size in sizes]
-    # Q5_0 alone is even: what it saves of the embeddings it spends on the rest.
+    # Only Q5_0 is uniform: it spends on the rest what it saves on the embeddings.
     even = sizes.pop(4)
     assert sizes == sorted(sizes, reverse=True)
     assert sizes[1] > even > sizes[-1]
@@ -368,7 +368,7 @@ def test_a_tokenizer_of_the_llama_kind_keeps_its_space_before_the_text(tmp_path:
     assert proof.check_tokens(file, words, 1) > 100
     runtime = proof.ExactLlama(file, 1, context=64)
     assert runtime.tokenize(TEXTS[0], special=False) == words.processor.encode(TEXTS[0])
-    # User-defined in the tokenizer, yet nobody can speak it.
+    # User-defined in the tokenizer, yet no text encodes to it.
     assert words.end_of_turn not in runtime.tokenize("<end_of_turn>", special=False)
     assert runtime.ends(words.end_of_turn)
 
@@ -380,15 +380,15 @@ def test_rows_that_fit_no_block_are_named_with_what_they_became(
     out = tokenizer.parent / "out"
     arguments = ["--model", folder, "--tokenizer", tokenizer, "--out", out, "--pairs", pairs]
     assert export_gguf.main([*map(str, arguments), "--levels", "Q4_K_M", "--threads", "1"]) == 0
-    said = capsys.readouterr().err
+    printed = capsys.readouterr().err
     kinds = {
         tensor.name: tensor.tensor_type.name
         for tensor in gguf.GGUFReader(out / "out-Q4_K_M.gguf").tensors
     }
-    note = re.search(r"Q4_K_M: blk\.\*\.ffn_up, 3 tensors: rows of 96 .* stores (\w+)", said)
+    note = re.search(r"Q4_K_M: blk\.\*\.ffn_up, 3 tensors: rows of 96 .* stores (\w+)", printed)
     assert note
     assert {kinds[f"blk.{layer}.ffn_up.weight"] for layer in range(3)} == {note[1]} == {"Q5_0"}
-    assert "Q8_0" in said
+    assert "Q8_0" in printed
 
 
 def stored() -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """The shape of TranslateGemma 4B from the checkpoint to the running daemon's translator.
 
 Its vocabulary, heads, window, positions and pictures are those of its config.json; only the
-width, and the number of layers, are small, and the weights are random but for an adapter.
+width and the number of layers are small, and the weights are random except for an adapter.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def write_base(folder: Path) -> None:
 
 
 def number_in(head: bytes, form: str, key: str, behind: int) -> int:
-    """Return a number of a GGUF file; gguf's own reader takes long over so many tokens."""
+    """Return a number of a GGUF file; gguf's own reader is slow with so many tokens."""
     found: tuple[int] = struct.unpack_from(form, head, head.index(key.encode()) + len(key) + behind)
     return found[0]
 
@@ -100,14 +100,14 @@ def test_a_model_of_its_shape_is_merged_converted_quantized_and_served(
              "--out", str(tmp_path / "made"), "--name", "translategemma-4b", "--levels", "Q4_K_M",
              "--threads", "2", "--llama-cpp", str(LLAMA_CPP)]
         )  # fmt: skip
-    # It has compared the logits of F16 with the merged model's.
+    # The program has compared the logits of F16 with the merged model's.
     assert done == 0, capsys.readouterr().err
     made = tmp_path / "made" / "translategemma-4b-Q4_K_M.gguf"
     with made.open("rb") as file:
         head = file.read(20_000)
     assert number_in(head, "<I", "gemma3.attention.sliding_window", 4) == 1024
     assert number_in(head, "<Q", "tokenizer.ggml.tokens", 8) == VOCABULARY
-    # As a service has it: in a process of its own, and asked in the way that its name calls for.
+    # As in a service: in its own process, with the prompt that its name requires.
     flags = {"translate.final.engine": "gemma", "translate.final.model": str(made)}
     settings = load(flags=flags | {"translate.final.deadline_s": 60}).settings
     engine = translator_process(settings, final_spec(settings), FINAL, restarts=False)

@@ -174,7 +174,7 @@ def test_a_hanging_call_does_not_hold_up_the_end_of_the_program() -> None:
         "def hang(sounddevice):\n"
         "    sounddevice._terminate = lambda: threading.Event().wait(60)\n"
         "    threading.Event().wait(60)\n"
-        "call(lambda _: None, doing='Loading', timeout_s=15)\n"  # else this may be what hangs
+        "call(lambda _: None, doing='Loading', timeout_s=15)\n"  # otherwise loading may hang
         "try:\n"
         "    call(hang, doing='Closing', timeout_s=0.2)\n"
         "except AudioError as error:\n"

@@ -119,7 +119,7 @@ def test_a_recording_is_tried_in_a_process_of_its_own_first(
 
 @pytest.mark.parametrize("rate", [16_000, 44_100])
 def test_a_loop_goes_on_without_a_seam(tmp_path: Path, rate: int) -> None:
-    # A whole number of periods: played in a loop it is one endless tone.
+    # A whole number of periods: in a loop it is one endless tone.
     source = fast(written(tmp_path / "a.wav", tone(rate, 0.5), rate, subtype="FLOAT"), loop=True)
     source.open()
     stream = source.blocks()
@@ -142,7 +142,7 @@ def test_real_time_keeps_to_the_clock_and_does_not_drift(tmp_path: Path) -> None
         late_s.append(time.monotonic() - block.arrived_s)
         assert block.arrived_s - began_s == pytest.approx((index + 1) * 0.032, abs=0.1)
         if index == 10:
-            time.sleep(0.3)  # a slow reader is made up for, and its blocks keep their own times
+            time.sleep(0.3)  # a slow reader catches up, and its blocks keep their own times
     source.close()
     assert min(late_s) >= 0
     assert max(late_s) >= 0.2

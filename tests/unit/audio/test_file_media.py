@@ -23,7 +23,7 @@ CODECS = {
 
 
 def made(path: Path, codec: str, *, sound: bool = True) -> Path:
-    """Write a tone on the left and silence on the right, with a picture beside where that goes."""
+    """Write a tone on the left and silence on the right, with video in a video container."""
     times = np.arange(int(RATE * SECONDS)) / RATE
     tone = (0.5 * np.sin(2 * np.pi * 440 * times)).astype(np.float32)
     with av.open(str(path), "w") as container:

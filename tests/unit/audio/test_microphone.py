@@ -41,7 +41,7 @@ LEFT, RIGHT = (200, 3000), (5000, 3000)
 
 @pytest.fixture
 def wav(tmp_path: Path) -> Path:
-    """A sweep up on the left, another one down on the right, at 48 kHz."""
+    """Return a file with one sweep up on the left, another down on the right, at 48 kHz."""
     path = tmp_path / "sweeps.wav"
     both = np.stack([sweep(*LEFT, 48_000), sweep(*RIGHT, 48_000)], axis=1)
     soundfile.write(path, both, 48_000)
@@ -51,7 +51,7 @@ def wav(tmp_path: Path) -> Path:
 def likeness(blocks: list[AudioBlock], played: Pcm) -> float:
     """Return the highest correlation of `played` with any place in the recording.
 
-    To an eighth of a sample, because at 5 kHz half a sample costs half the likeness.
+    The resolution is an eighth of a sample: at 5 kHz, half a sample halves the correlation.
     """
     heard = np.concatenate([block.pcm for block in blocks])
     size = len(heard) + len(played)
@@ -63,7 +63,7 @@ def likeness(blocks: list[AudioBlock], played: Pcm) -> float:
 
 
 def heard_while_playing(pulse: Pulse, wav: Path, *sources: Microphone) -> list[list[AudioBlock]]:
-    """Record for 2 s from when all have begun, which takes a null sink up to 2 s."""
+    """Record for 2 s after all have started; a null sink takes up to 2 s to start."""
     for source in sources:
         source.open()
     streams = [source.blocks() for source in sources]
@@ -114,7 +114,7 @@ def test_a_device_that_cannot_do_16_khz_runs_at_its_own_rate(
         rates.append(settings["samplerate"])
         return real_stream(**settings)
 
-    # ALSA's pulse plugin takes every rate. So only the refusal, as of a sound card, is made up.
+    # ALSA's pulse plugin accepts every rate, so only a sound card's refusal is simulated.
     monkeypatch.setattr(sounddevice, "check_input_settings", refuse)
     monkeypatch.setattr(sounddevice, "InputStream", opened)
     source = Microphone("church")

@@ -21,7 +21,7 @@ def frames(*channels: Pcm) -> NDArray[np.float32]:
 
 
 def cut(cutter: BlockResampler, audio: NDArray[np.float32], *sizes: int) -> list[AudioBlock]:
-    """Push `audio` in pieces of these sizes, again and again, then flush."""
+    """Push `audio` in pieces of these sizes, repeated in turn, then flush."""
     blocks: list[AudioBlock] = []
     at = turn = 0
     while at < len(audio):

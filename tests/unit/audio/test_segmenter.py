@@ -1,4 +1,4 @@
-"""The segmenter, block by block: nothing is lost, nothing is given twice."""
+"""The segmenter, block by block: it loses nothing and returns nothing twice."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def run(
 ) -> list[Utterance]:
     """Push one block per probability, its samples numbered, and flush.
 
-    `later` holds settings that come before a block.
+    `later` maps a block to the settings that apply from it on.
     """
     segmenter = Segmenter(vad)
     out: list[Utterance] = []
@@ -161,8 +161,8 @@ def test_a_gap_forgets_the_pre_roll() -> None:
 
 def test_speaking_says_when_it_is_surely_speech() -> None:
     segmenter = Segmenter(VAD)
-    said = [segmenter.speaking for _ in pushed(segmenter, [0.9] * 4)]
-    assert said == [False, False, True, True]
+    states = [segmenter.speaking for _ in pushed(segmenter, [0.9] * 4)]
+    assert states == [False, False, True, True]
 
 
 @pytest.mark.parametrize(("ms", "blocks"), [(0, 0), (1, 1), (32, 1), (33, 2), (98, 4), (320, 10)])
@@ -176,7 +176,7 @@ PATIENT = VAD.model_copy(update={"silence_ms": 640, "pre_roll_ms": 320})
 def test_new_settings_hold_from_the_next_utterance_on() -> None:
     sentences = [0.0] * 12 + ([0.9] * 20 + [0.0] * 12) * 3  # pauses of 12 blocks, 384 ms
     assert len(finals(run(sentences))) == 3
-    out = finals(run(sentences, later={20: PATIENT}))  # amid the first sentence
+    out = finals(run(sentences, later={20: PATIENT}))  # during the first sentence
     assert [u.cause for u in out] == ["silence", "end"]
     assert out[0].end_sample == 32 * BLOCK_SAMPLES
     assert out[1].start_sample == (44 - 4) * BLOCK_SAMPLES  # more pre-roll than the old 2 blocks
@@ -251,7 +251,7 @@ def test_what_is_thrown_away_is_in_no_utterance_and_its_id_is_not_used_again() -
     out: list[Utterance] = []
     for index, ready in enumerate(pushed(segmenter, [0.9] * 45 + [0.0] * 25)):
         out += ready
-        if index == 29:  # amid speech, of which there were partials
+        if index == 29:  # during speech that already has partials
             assert segmenter.speaking
             segmenter.discard()
             assert not segmenter.speaking
@@ -264,7 +264,7 @@ def test_what_is_thrown_away_is_in_no_utterance_and_its_id_is_not_used_again() -
 
 
 EAGER = VAD.model_copy(update={"silence_ms": 224, "eager_ms": 96, "reopen_ms": 320})
-"""In blocks: eager after 3, final after 7, open to more speech for 10 behind that."""
+"""In blocks: eager after 3, final after 7, open to more speech for 10 after that."""
 
 
 def told(utterances: list[Utterance]) -> list[tuple[int, int, str]]:
@@ -386,8 +386,8 @@ def test_pauses_are_noted_inside_and_between() -> None:
 
 
 JOINING = EAGER.model_copy(update={"reopen_ms": 64, "fragment_ms": 512, "join_ms": 640})
-"""In blocks: final after 7, open to any speech for 2 behind that, to half a sentence for 20; less
-speech than 16 is a fragment."""
+"""In blocks: final after 7, open to any speech for 2 after that, to half a sentence for 20. A
+fragment has less than 16 blocks of speech."""
 
 
 def test_a_fragment_waits_for_its_other_half() -> None:
@@ -420,7 +420,7 @@ def spread(blocks: Iterable[tuple[float, int]]) -> list[float]:
 def hinted(
     vad: Vad, hints: dict[int, tuple[int, float]], *blocks: tuple[float, int]
 ) -> list[Utterance]:
-    """Push speech and silence; behind so many blocks a text tells which utterance may go on."""
+    """Push speech and silence; after a block in `hints`, a text tells which utterance may go on."""
     segmenter, out = Segmenter(vad), []
     for index, ready in enumerate(pushed(segmenter, spread(blocks))):
         out += ready
@@ -445,7 +445,7 @@ def test_a_text_that_ends_no_sentence_waits_for_the_rest(
 
 
 HOLDING = EAGER.model_copy(update={"hold_ms": 640, "join_ms": 0, "reopen_ms": 0})
-"""In blocks: eager after 3, final after 7, after 20 if the text surely goes on."""
+"""In blocks: eager after 3, final after 7, or after 20 if the text surely goes on."""
 
 
 @pytest.mark.parametrize(
@@ -484,7 +484,7 @@ def test_what_waits_for_more_is_final_when_an_operator_acts() -> None:
 
 
 def halves(*blocks: tuple[float, int], eager_ms: int = 96) -> list[Utterance]:
-    """Push speech and silence to a segmenter that knows of no text that ends."""
+    """Push speech and silence to a segmenter that knows no text with a sentence end."""
     segmenter = Segmenter(JOINING.model_copy(update={"eager_ms": eager_ms}))
     segmenter._told = (1, 1, 1.0)
     return [u for ready in pushed(segmenter, spread(blocks)) for u in ready]

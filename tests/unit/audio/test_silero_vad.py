@@ -35,7 +35,7 @@ def probabilities(silero: Silero, audio: NDArray[np.floating]) -> NDArray[np.flo
 
 
 def notes(*hertz: float) -> Pcm:
-    """A melody of decaying notes, half a second each, with seven overtones."""
+    """Return a melody of decaying notes, half a second each, with seven overtones."""
     t = np.arange(8000) / 16_000
     tones = [
         sum(np.exp(-3 * h * t) / h * np.sin(2 * np.pi * f * h * t) for h in range(1, 9))
@@ -45,7 +45,7 @@ def notes(*hertz: float) -> Pcm:
 
 
 def chord(*hertz: float) -> Pcm:
-    """An organ: six overtones of each note, held."""
+    """Return the sound of an organ: six overtones of each note, held."""
     pipes = [np.sin(2 * np.pi * f * h * SECONDS) / h for f in hertz for h in range(1, 7)]
     return np.asarray(0.1 * np.sum(pipes, axis=0), np.float32)
 
@@ -142,7 +142,7 @@ def test_what_is_no_probability_and_what_cannot_be_run_are_errors_that_a_reset_c
 
 @pytest.mark.slow
 def test_nothing_is_kept_about_the_machine_and_sent_to_onnxruntimes_maker(tmp_path: Path) -> None:
-    """Version 1.31 writes a number of the machine's and a queue into the user's cache."""
+    """Version 1.31 writes a number for the machine and a queue into the user's cache."""
     home = {
         k: v for k, v in os.environ.items() if k not in ("ORT_DISABLE_TELEMETRY", "XDG_CACHE_HOME")
     }

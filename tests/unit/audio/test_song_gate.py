@@ -1,4 +1,4 @@
-"""The song gate: what is held, what goes on, and that nothing said is lost."""
+"""The song gate: what it holds, what it passes on, and that no speech is lost."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from pipeline.core.types import BLOCK_SAMPLES, SAMPLE_RATE, AudioBlock
 BLOCK_S = BLOCK_SAMPLES / SAMPLE_RATE
 SILENT = np.zeros(BLOCK_SAMPLES, np.float32)
 SPEECH, SONG, QUIET = (0.95, 0.05), (0.05, 0.95), (0.02, 0.1)
-"""What voice detector and song detector say of each."""
+"""The outputs of the voice detector and the song detector for each."""
 
 
 @dataclass
 class Played:
-    """A gate, what has gone through it, and when it moved (seconds)."""
+    """A gate, the blocks that it passed on, and when it closed and opened (seconds)."""
 
     gate: SongGate = field(default_factory=SongGate)
     at: int = 0
     passed: list[int] = field(default_factory=list)
     closed: list[tuple[float, float]] = field(default_factory=list)
-    """When, and from where on it took the sound for song."""
+    """When it closed, and from when on it took the sound for song."""
     opened: list[float] = field(default_factory=list)
 
     def play(self, seconds: float, sound: tuple[float, float], lag_s: float = 1.0) -> Played:
@@ -56,7 +56,7 @@ class Played:
         return self.at * BLOCK_S
 
     def has_all(self, from_s: float, to_s: float) -> bool:
-        """Whether every block between two times has gone through, once and in order."""
+        """Whether every block between two times was passed on, once and in order."""
         wanted = list(range(round(from_s / BLOCK_S), round(to_s / BLOCK_S)))
         return [each for each in self.passed if wanted[0] <= each <= wanted[-1]] == wanted
 
@@ -181,7 +181,7 @@ BLOCKS_A_S = SAMPLE_RATE / BLOCK_SAMPLES
 
 
 def told_after(hold: ForgottenHold, speech: float, song: float | None, most_s: float) -> float:
-    """Return after how many seconds of this it is told, `most_s` if never."""
+    """Return after how many seconds the hold is reported, `most_s` if never."""
     for block in range(round(most_s * BLOCKS_A_S)):
         if hold.push(speech, song):
             return block / BLOCKS_A_S

@@ -1,4 +1,4 @@
-"""The head that ships: speech stays speech, an organ is song; and its file, whole or broken."""
+"""The shipped head: speech stays speech, an organ is song; and its file, intact or broken."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tests.support.sounds import speech
 
 
 def song_of(pcm: Pcm) -> list[float]:
-    """What the detector says of a sound, look by look, with the real voice detector."""
+    """Return the detector's output for a sound, look by look, with the real voice detector."""
     silero, detector = Silero(), LinearSongDetector()
     silero.load()
     detector.load()
@@ -84,8 +84,8 @@ def test_a_head_that_is_missing_or_broken_is_named(
 
 def test_the_head_that_ships_says_how_it_was_made() -> None:
     assert read_song_head().bias.shape == (3,)
-    said = json.loads(bundled("models", "song", "head.json").read_text("utf-8"))
-    assert "training.train.train_song" in said["made_by"]
+    stored = json.loads(bundled("models", "song", "head.json").read_text("utf-8"))
+    assert "training.train.train_song" in stored["made_by"]
 
 
 ORGAN = np.asarray(0.1 * organ("G3+B3+D4:4 C3+E3+G3:4", 90, SAMPLE_RATE), np.float32)
@@ -120,7 +120,7 @@ def test_they_do_not_tell_how_loud_it_is() -> None:
 @pytest.mark.slow
 def test_the_pitches_of_an_organ_stay_and_those_of_a_voice_do_not() -> None:
     def steadiness(pcm: Pcm) -> float:
-        half_second_later = slice(92, 98)  # the middle ones of the last lag
+        half_second_later = slice(92, 98)  # the middle features of the last lag
         return float(np.mean([each[half_second_later] for each in looks(pcm)]))
 
     assert steadiness(ORGAN) > steadiness(speech(8.0)[32_000:]) + 0.3

@@ -1,4 +1,4 @@
-"""Blocks that follow each other: where speech begins and ends, and the silences between."""
+"""Consecutive blocks: where speech begins and ends, and the silences between."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ def board(history: int = 200) -> CaptionBoard:
 
 
 def some(message: CaptionMessage | None) -> CaptionMessage:
-    """Return a message that there must be."""
+    """Return the message; it must exist."""
     assert message is not None
     return message
 
@@ -172,7 +172,7 @@ def test_since_gives_the_newest_of_what_changed_hidden_ones_too() -> None:
 @pytest.mark.parametrize("seq", [None, 1, 6, 10**15])
 def test_since_gives_everything_where_it_cannot_tell(seq: int | None) -> None:
     screen = board(history=3)
-    for key in range(1, 6):  # 1 and 2, seq 1 and 2, are forgotten
+    for key in range(1, 6):  # captions 1 and 2 (seq 1 and 2) are forgotten
         shown(screen, key, "a", "A", final=True)
     everything = screen.since(seq)
     assert not everything.resumed
@@ -201,7 +201,7 @@ def test_a_new_bound_holds_at_once_and_both_ways() -> None:
         shown(screen, key, "amen", "amén", final=True)
     screen.set_history(2)
     assert [message.id for message in screen.snapshot().messages] == [6, 7]
-    assert not screen.since(screen.seq - 4).resumed  # what it missed is gone
+    assert not screen.since(screen.seq - 4).resumed  # the missed messages are gone
     screen.set_history(4)
     for key in range(8, 12):
         shown(screen, key, "amen", "amén", final=True)
@@ -273,7 +273,7 @@ _OPERATIONS = st.lists(
 def test_a_display_that_comes_back_is_up_to_date(
     operations: list[tuple[str, int, str]], history: int, leaves: int
 ) -> None:
-    """It follows `leaves` operations, misses the rest, and asks with `since`."""
+    """The display follows `leaves` operations, misses the rest, and asks with `since`."""
     screen, has, last, finals = board(history), dict[int, CaptionMessage](), 0, set[int]()
     for number, (what, key, text) in enumerate(operations):
         seq = screen.seq
@@ -309,7 +309,7 @@ def test_a_display_that_comes_back_is_up_to_date(
     assert len(kept) <= history
 
 
-# Taking back what an operator did
+# Undoing an operator's actions
 
 
 def test_an_edit_and_a_hiding_are_taken_back_as_new_versions() -> None:
@@ -425,7 +425,7 @@ def test_what_was_hidden_is_shown_again_after_a_restart_too() -> None:
 
 @pytest.mark.parametrize("end_s", [4.0, 9.0])
 def test_nothing_that_went_off_the_record_is_shown_again(end_s: float) -> None:
-    """Its speaker may have gone on after it was hidden."""
+    """The speaker may have gone on after the caption was hidden."""
     screen = board()
     shown(screen, 1, "a", "A", final=end_s == 4.0, start_s=1.0, end_s=4.0)
     screen.hide(1)
@@ -470,7 +470,7 @@ def test_what_was_said_off_the_record_leaves_no_trace() -> None:
     before = screen.seq
     sent = screen.purge(
         Redaction(32.0, 54.0)
-    )  # 3 and 4: 3 has left the board, displays may have it
+    )  # captions 3 and 4; 3 has left the board, but displays may still have it
     assert [(m.id, m.seq) for m in sent] == [(3, before + 1), (4, 9), (5, 10), (7, 11)]
     assert all(m.final and (m.source.text, m.target.text) == ("", "") for m in sent)
     assert screen.seq == before + 4
@@ -634,6 +634,6 @@ def test_a_filtered_utterance_does_not_take_a_correction_away_that_waits_for_its
     assert screen.message(1).source.text == "Thanks be to God."
     done = screen.retranslate(1, TargetText("es", "Gracias a Dios.", "gemma"))
     assert (done.source.text, done.target.text) == ("Thanks be to God.", "Gracias a Dios.")
-    # What an undo brings back is what the pipeline thought in the end: nothing.
+    # Undo brings back the pipeline's last result, which is nothing.
     back = screen.put_back(first)
     assert (back.final, back.source.text, back.corrected) == (True, "", False)

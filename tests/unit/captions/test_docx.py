@@ -1,4 +1,4 @@
-"""The document is a zip of well-formed XML in which Word's own names stand in their order."""
+"""The document is a zip of well-formed XML with Word's own names in their order."""
 
 from __future__ import annotations
 

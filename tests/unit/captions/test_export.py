@@ -1,4 +1,4 @@
-"""Exports: a subtitle library and a reader of tables read back what was said."""
+"""Exports: a subtitle library and a table reader read back what was said."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ JOURNAL = [
 
 
 def read_back(text: str, form: str) -> list[tuple[int, int, str]]:
-    """Return (start, end, text) of each cue, milliseconds, as a subtitle library reads them."""
+    """Return (start, end, text) of each cue, in milliseconds, as a subtitle library reads it."""
     events = pysubs2.SSAFile.from_string(text, form).events
     return [(e.start, e.end, html.unescape(e.text.replace("\\N", "\n"))) for e in events]
 
@@ -150,9 +150,9 @@ def test_markdown_shows_the_words_as_they_are() -> None:
     long_ago = message(1, "1. *God*", "1. *Dios*", start_s=0.0, end_s=2.0)
     soon = message(2, "is", "es", start_s=2.5, end_s=3.0)
     later = message(3, "- love", "- amor", start_s=9.0, end_s=10.0)
-    said = [long_ago, soon, later]
-    assert export(said, "md", "target") == "1\\. \\*Dios\\* es\n\n\\- amor\n"
-    both = export(said, "md", "both")
+    captions = [long_ago, soon, later]
+    assert export(captions, "md", "target") == "1\\. \\*Dios\\* es\n\n\\- amor\n"
+    both = export(captions, "md", "both")
     assert both.startswith("> 1\\. \\*God\\* is\n\n1\\. \\*Dios\\* es\n\n")
     assert export([], "md", "both") == ""
 

@@ -1,4 +1,4 @@
-"""A summary has nothing that was not on the screens, and says where it was."""
+"""A summary contains only text that was on the screens, and says where it was."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rolling subtitles: playlists by the RFC's rules, segments as a subtitle library reads them."""
+"""Rolling subtitles: playlists follow the RFC, and a subtitle library reads the segments."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Stream:
         return text
 
     def segments(self) -> dict[int, str]:
-        """Return the segments that are listed."""
+        """Return the listed segments."""
         return {number: self.segment(number) for number in self.listed()}
 
     def shown(self) -> str:
@@ -82,7 +82,7 @@ def numbers_of(playlist: str) -> list[int]:
 
 
 def began_ms(segment: str) -> int:
-    """Return a segment's beginning on the clock of its cues."""
+    """Return a segment's start on the clock of its cues."""
     match = _MAP.match(segment)
     assert match, segment
     h, m, s, ms = map(int, match.groups()[1:])
@@ -100,7 +100,7 @@ def test_a_playlist_keeps_the_rules_of_the_rfc() -> None:
     text = stream.subtitles.playlist(stream.now_s)
     lines = text.split("\n")
     assert (lines[0], lines[-1]) == ("#EXTM3U", "")
-    assert lines[1] == "#EXT-X-VERSION:3"  # durations with a point need it
+    assert lines[1] == "#EXT-X-VERSION:3"  # decimal durations need it
     target = int(lines[2].removeprefix("#EXT-X-TARGETDURATION:"))
     first = int(lines[3].removeprefix("#EXT-X-MEDIA-SEQUENCE:"))
     assert "#EXT-X-ENDLIST" not in text
@@ -116,7 +116,7 @@ def test_a_playlist_keeps_the_rules_of_the_rfc() -> None:
         assert length == "#EXTINF:4.000,"
         assert round(4.0) <= target
         assert uri == f"es/{number}.vtt"
-    # What is listed is over, so long ago that most finals are there, and not longer.
+    # Listed segments ended long enough ago to have most finals, and no longer ago.
     ended_s = (numbers[-1] + 1) * SEGMENT_S
     assert ended_s + DELAY_S <= stream.now_s < ended_s + DELAY_S + SEGMENT_S
 
@@ -143,7 +143,7 @@ def test_a_segment_can_be_had_as_long_as_a_playlist_that_had_it_is_long() -> Non
 
 def test_the_time_map_is_utc_on_the_clock_of_transport_streams() -> None:
     stream = Stream()
-    stream.now_s += 27 * 3600  # that clock begins anew after 26.5 hours
+    stream.now_s += 27 * 3600  # that clock wraps after 26.5 hours
     one, two = stream.listed()[:2]
     ticks = []
     for number in (one, two):
@@ -243,7 +243,7 @@ def test_an_edit_of_what_was_said_long_ago_is_not_shown_as_new() -> None:
     stream.say(1, "paz")
     stream.now_s += 600
     stream.put(stream.board.edit(1, "la paz"))
-    # And nothing that these subtitles have never heard of.
+    # Nor is a caption that these subtitles never received.
     stream.board.show(caption(2, "gracia", "gracia", final=True))
     stream.put(stream.board.edit(2, "la gracia"))
     for _ in range(10):
@@ -294,7 +294,7 @@ EVENTS = st.lists(
     st.tuples(
         st.floats(0, 30),  # silence
         st.floats(0.05, 20),  # speech
-        st.floats(0, 30),  # until the final is there
+        st.floats(0, 30),  # until the final arrives
         st.integers(1, 40),  # words
         st.sampled_from(["", "", "hide", "edit"]),
     ),
@@ -310,7 +310,7 @@ EVENTS = st.lists(
 def test_whatever_is_said_and_however_late(
     events: list[tuple[float, float, float, int, str]],
 ) -> None:
-    """No segment changes but by an operator, and each cue is in all segments that it overlaps."""
+    """Only an operator changes a segment, and each cue is in all segments that it overlaps."""
     stream = Stream()
     handed_out: dict[int, str] = {}
     last = 0
@@ -337,7 +337,7 @@ def test_whatever_is_said_and_however_late(
         stream.show(key, text, start_s, start_s + speech_s, final=False)
         look()
         stream.now_s += lag_s
-        look()  # players have read by now what it would have been in
+        look()  # players may have read its segments by now
         stream.show(key, text, start_s, start_s + speech_s, final=True)
         was_listed = False
         for _ in range(7):
@@ -348,7 +348,7 @@ def test_whatever_is_said_and_however_late(
         if change:
             stream.put(stream.board.hide(key) if change == "hide" else stream.board.edit(key, "x"))
             assert word not in stream.shown()
-            handed_out.clear()  # an operator may change what was handed out
+            handed_out.clear()  # an operator may change segments that players have
 
 
 def _each_cue_is_where_it_belongs(segments: dict[int, str]) -> None:

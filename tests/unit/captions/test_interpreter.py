@@ -1,4 +1,4 @@
-"""What an interpreter says again, and what only sounds like it."""
+"""What counts as an interpreter's repetition, and what only sounds like it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ AGAIN = "Dios es fiel y nunca abandona a quienes confían en Él."
 
 
 def shown(key: int, text: str, *, lang: str = "en", end_s: float = 4.0) -> CaptionMessage:
-    """Return a caption for readers of Spanish, of what was spoken in `lang`."""
+    """Return a caption in Spanish of speech in `lang`."""
     return CaptionMessage(
         seq=key,
         id=key,
@@ -33,7 +33,7 @@ def shown(key: int, text: str, *, lang: str = "en", end_s: float = 4.0) -> Capti
         ("Dios es fiel.", 5.0, 1),  # a part of it
         ("Dios es fiel y nunca abandona", 5.0, 1),
         ("Fui al médico el martes y me dijo que estaba bien.", 5.0, None),
-        ("Amén, Dios.", 5.0, None),  # everybody says so
+        ("Amén, Dios.", 5.0, None),  # everybody says this
         (AGAIN + " Yo lo vi en el hospital cuando mi madre se enfermó.", 5.0, None),
         (AGAIN, 40.0, None),
         ("", 5.0, None),
@@ -47,7 +47,7 @@ def test_the_same_words_soon_after_are_said_again(
 
 def test_only_what_was_spoken_in_another_language_is_said_again() -> None:
     assert Interpreter().repeated(2, AGAIN, "es", 5.0, [shown(1, SAID, lang="es")]) is None
-    assert Interpreter().repeated(1, AGAIN, "es", 5.0, [shown(2, SAID)]) is None  # it came later
+    assert Interpreter().repeated(1, AGAIN, "es", 5.0, [shown(2, SAID)]) is None  # 2 came later
 
 
 def test_two_sentences_may_become_one_and_nobody_goes_back() -> None:
@@ -61,7 +61,7 @@ def test_two_sentences_may_become_one_and_nobody_goes_back() -> None:
 
 
 def test_who_repeats_himself_is_no_echo_of_his_interpreter() -> None:
-    """The preacher says it twice, with his interpreter between: as readers of English get it."""
+    """The preacher says it twice, his interpreter once between, as English readers get it."""
     follows = Interpreter()
     assert follows.repeated(2, AGAIN, "es", 5.0, [shown(1, SAID)]) == 1
     said = "God is faithful and never leaves those who trust in him."

@@ -1,4 +1,4 @@
-"""Off the record: after it, nothing and nobody has the words that had just been said."""
+"""Off the record: afterwards nothing and nobody has the words that were just said."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_lines_of_every_file_are_known_again() -> None:
 
 
 class Paced(FakeSource):
-    """Plays as fast as it can, but stops where it is told to until it is let go on."""
+    """A fast source that pauses at each of `stops_s` until its gate is set."""
 
     def __init__(self, script: list[Speech], *stops_s: float) -> None:
         super().__init__(pcm_of(script, 45.0), hold=True, speed=12)
@@ -100,7 +100,7 @@ class Paced(FakeSource):
 
 
 class Desk:
-    """An operator's socket; keeps all that has come."""
+    """An operator's socket, with the operator's commands."""
 
     def __init__(self, socket: ClientConnection) -> None:
         self.socket = socket
@@ -131,12 +131,12 @@ def version_of(key: int) -> Callable[[dict[str, Any]], bool]:
 
 
 async def everything(service: Service) -> str:
-    """Return all that a phone, one that was away, and a new operator's page are sent, as text."""
+    """Return all text sent to a phone, to one that was away, and to a new operator's page."""
     got = []
     for query in ("", "?history=1", "?since=1", "?since=3&lang=en"):
         async with service.connect(query) as socket:
             hello = orjson.loads(await socket.recv())
-            # What a display has is to be replaced; a new run has another name, which does the same.
+            # A display must replace its captions; a new run's other session name does the same.
             assert not hello["resumed"] or "+" in hello["session"]
             got.append(str(hello))
             if "history" in query:
@@ -191,7 +191,7 @@ def test_off_the_record_nobody_and_nothing_has_the_words(tmp_path: Path) -> None
             assert said(files(service.app.folder)) == []
             assert said(await everything(service)) == []
 
-            # Nothing but its own opposite ends it, and nothing brings a word back.
+            # Only "on-record" ends it, and nothing brings a word back.
             source.gates[0].set()
             for name in ("pause", "resume", "blank", "unblank", "undo", "undo", "off-record"):
                 assert (await operator.command(name)).get("off_record", True)
@@ -228,7 +228,7 @@ def test_off_the_record_nobody_and_nothing_has_the_words(tmp_path: Path) -> None
 
 @pytest.mark.slow
 def test_a_final_that_was_being_made_never_comes(tmp_path: Path) -> None:
-    """Gemma is at one, another waits for it; `off_record_s` is 0, so only these go."""
+    """Gemma translates one final, another waits; `off_record_s` is 0, so only these are removed."""
     hang = threading.Event()
     source = Paced([*KEPT, *SECRET, DURING, AFTER], 19.0, 30.0)
     gemma = FakeTranslator("gemma")
@@ -245,12 +245,12 @@ def test_a_final_that_was_being_made_never_comes(tmp_path: Path) -> None:
             await operator.command("off-record")
             await reached(lambda: not service.app._context.recorder.purging)
             assert (translate.waiting, service.app._news.unfinished) == (0, 0)
-            await operator.command("on-record")  # before Gemma is back
+            await operator.command("on-record")  # before Gemma returns
             hang.set()
             gemma.hang = None
             for gate in source.gates:
                 gate.set()
-            # What is still being spoken of the same sentence is heard again from here on.
+            # The rest of the sentence being spoken is recognized again from here on.
             await until(phone, final("back again"))
             assert not {"ludmila", "przemek"} & set(said(await everything(service)))
             service.app.stop()

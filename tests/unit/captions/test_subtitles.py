@@ -57,12 +57,12 @@ def test_vtt_is_written_to_the_letter_and_escapes() -> None:
 def announced() -> list[CaptionMessage]:
     """Return five spoken captions, and a typed one that takes longer to read than they last."""
     board = CaptionBoard("s", "en", "es", 200)
-    made = [board.add_typed(2, 100.0, "x" * 300, "es")]
+    messages = [board.add_typed(2, 100.0, "x" * 300, "es")]
     for key in range(3, 8):
         at_s = 101.0 + 4 * (key - 3)
         shown = board.show(caption(key, "amen", "amén", final=True, start_s=at_s, end_s=at_s + 3))
-        made.append(shown or made[0])
-    return made
+        messages.append(shown or messages[0])
+    return messages
 
 
 def test_a_typed_caption_ends_where_the_next_one_begins() -> None:

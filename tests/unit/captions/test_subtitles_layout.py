@@ -1,4 +1,4 @@
-"""Subtitles that can be read: line length, lines, breaks, speed; and not a word is lost."""
+"""Readable subtitles: line length, lines, breaks, speed; and not a word is lost."""
 
 from __future__ import annotations
 
@@ -78,8 +78,8 @@ def test_a_long_text_has_no_orphans() -> None:
 
 
 def test_a_word_longer_than_a_line_is_cut() -> None:
-    made = divide("amen " + "x" * 100, "en")
-    assert "".join("".join(made).split()) == "amen" + "x" * 100
+    divided = divide("amen " + "x" * 100, "en")
+    assert "".join("".join(divided).split()) == "amen" + "x" * 100
 
 
 def test_a_count_is_met_as_far_as_there_are_words() -> None:
@@ -164,12 +164,12 @@ def test_whatever_is_said_fits_and_not_a_letter_is_lost(
         assert cue.end_s > cue.start_s
     assert all(after.start_s >= before.end_s for before, after in pairwise(cues))
     shown = sorted("".join("".join(cue.text for cue in cues).split()))
-    told = "".join(text for caption in captions for _, text in caption.texts)
-    assert shown == sorted("".join(told.split()))
+    spoken_text = "".join(text for caption in captions for _, text in caption.texts)
+    assert shown == sorted("".join(spoken_text.split()))
 
 
 def test_a_long_text_is_laid_out_at_once() -> None:
-    """The event loop does it for HLS. It took 2 s when the time grew with the square."""
+    """The event loop lays out text for HLS. With quadratic time it took 2 s."""
     began_s = time.thread_time()
     cues = arrange([Spoken(0.0, 10.0, (("es", "y " * 400),))])
     assert time.thread_time() - began_s < 0.5

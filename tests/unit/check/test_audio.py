@@ -1,4 +1,4 @@
-"""The sound check, on files; with a microphone it is in cli/commands/test_check.py."""
+"""The sound check on files; cli/commands/test_check.py tests it with a microphone."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def planned(settings: Loaded, **options: Any) -> list[Check]:
 
 
 def told(name: str, settings: Loaded) -> Result:
-    """Return what the check of this name says."""
+    """Return the result of the check of this name."""
     (result,) = results([check for check in planned(settings) if check.name == name])
     return result
 

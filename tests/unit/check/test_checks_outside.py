@@ -15,7 +15,7 @@ USERS = 'authorization { users = [ { user: church, password: "right" } ] }\n'
 
 
 def told(tmp_path: Path, **flags: str) -> dict[str, Result]:
-    """Return what the checks of what is outside say, by name."""
+    """Return the results of the checks of outside services, by name."""
     ours = {"session.directory": str(tmp_path / "sessions")}
     settings = load(flags=ours | {key.replace("__", "."): v for key, v in flags.items()}).settings
     checks = [c for c in standing_checks(settings) if c.name.startswith(("publish", "output-"))]

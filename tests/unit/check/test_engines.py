@@ -1,4 +1,4 @@
-"""The starter models through the rehearsal, whole and spoiled."""
+"""The rehearsal with the starter models, intact and broken."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ PATIENT = {"translate.final.deadline_s": 120.0}
 
 @cache
 def golden() -> Golden:
-    """Return the one that ships."""
+    """Return the golden texts that ship."""
     return read_golden(bundled("demo", "golden.json"))
 
 
 def told(only: str = "", flags: Mapping[str, Any] | None = None) -> dict[str, Result]:
-    """Rehearse with the models in force; `only` the checks of this engine."""
+    """Rehearse with the configured models; keep the checks with `only` in their name."""
     with EngineChecks(load(flags=PATIENT | dict(flags or {})).settings) as rehearsal:
         found = results([c for c in rehearsal.checks() if only in c.name])
         return {result.name: result for result in found}
@@ -92,7 +92,7 @@ def test_the_starter_models_get_the_golden_sentence_right() -> None:
 
 
 def test_a_further_language_that_run_would_end_with_is_red() -> None:
-    """Once `check` said "Ready", and `run` ended at the second language."""
+    """`check` once said "Ready" although `run` ended at the second language."""
     found = told("marian-de", {"translate.targets": [{"lang": "de"}]})
     assert list(found) == ["model-marian-de"], "its sentence is not tried"
     assert found["model-marian-de"].code in {"lang-unsupported", "model-missing"}
@@ -170,7 +170,7 @@ def test_only_the_engines_that_are_asked_for_are_rehearsed() -> None:
 @pytest.mark.slow
 @pytest.mark.usefixtures("own_final_model")
 class TestServers:
-    """A final translator on a server: is it there, has it the model, does it translate?"""
+    """A final translator on a server: is it there, does it have the model, does it translate?"""
 
     def found(self, *turns: Answer, models: Answer | None = None) -> dict[str, Result]:
         with scripted(*turns, models=models) as server:
@@ -205,7 +205,7 @@ class TestServers:
 
 @pytest.mark.slow
 class TestRecognizerOnAServer:
-    """Is it there, has it the model, does it hear? And the one here, which stands in, as ever."""
+    """Is it there, does it have the model, does it hear? The local stand-in is checked too."""
 
     FLAGS = MappingProxyType(
         {"stt.engine": "openai", "stt.server_model": SPEECH_MODEL, "stt.deadline_s": 60.0}
@@ -215,8 +215,8 @@ class TestRecognizerOnAServer:
         return told("server-stt", {**self.FLAGS, "stt.url": url})
 
     def test_one_that_hears_is_green_and_says_that_sound_goes_there(self) -> None:
-        said = golden().text["en"]
-        with scripted(hears(said), models=serves(SPEECH_MODEL)) as server:
+        text = golden().text["en"]
+        with scripted(hears(text), models=serves(SPEECH_MODEL)) as server:
             found = self.found(server.url)
         assert list(found) == ["server-stt", "golden-server-stt"]
         assert found["server-stt"].ok
@@ -268,7 +268,7 @@ def test_a_server_of_several_languages_is_asked_once_and_tried_in_each() -> None
 
 @pytest.mark.slow
 def test_a_language_without_a_golden_sentence_is_not_judged() -> None:
-    other = str(resolve("marian", "starter"))  # by its path, which says nothing of languages
+    other = str(resolve("marian", "starter"))  # a path names no languages
     found = told("marian", {"translate.source": "de", "translate.partial.model": other})
     assert found["golden-marian"].verdict == "look", "what nobody has tried is not green"
     assert "'de'" in found["golden-marian"].message
@@ -316,16 +316,16 @@ def test_a_wrong_or_empty_text_is_red_however_quick(text: str, lang: str) -> Non
 
 
 def test_a_language_without_a_golden_text_is_yellow_and_the_wrong_language_is_red() -> None:
-    """Once Spanish was green as German: nothing was missing where nothing was asked for."""
+    """Spanish once passed as German: no word was required, so none was missing."""
     passed = judge(golden(), "gemma", "Er gab sein Leben am Kreuz für unsere Sünden.", "de", 0.1)
     assert passed.code == "golden-unjudged"
     assert passed.advice
-    for text, lang, said in (
+    for text, lang, message in (
         ("El Señor te guardará de todo mal.", "de", "is no German: Spanish"),
         ("The Lord will keep you from all evil.", "de", "is no German: English"),
         ("El Señor te guardará de todo mal.", "fr", "lacks 'Seigneur' and 'gardera'"),
         ("Gott gab sein Leben am Kreuz.", "ko", "is no Korean: wrong-script"),
     ):
-        with pytest.raises(EngineError, match=said) as caught:
+        with pytest.raises(EngineError, match=message) as caught:
             judge(golden(), "gemma", text, lang, 0.1)
         assert caught.value.code == "golden-missed"

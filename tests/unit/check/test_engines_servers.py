@@ -1,4 +1,4 @@
-"""What `check` says of servers: tests of whole checks are in test_engines."""
+"""Messages of `check` about servers; test_engines tests whole checks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is around the program: GPUs that nothing uses, timers that do not run."""
+"""The program's surroundings: unused GPUs, timers that do not run."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ def told(*units: str) -> tuple[str, str]:
 
 def test_timers_that_are_on_are_told_with_their_time() -> None:
     both = unit("start.timer"), unit("stop.timer")
-    code, said = told(*both, unit("learn.timer", UnitFileState="disabled"))
+    code, message = told(*both, unit("learn.timer", UnitFileState="disabled"))
     assert code == ""
-    assert said.startswith("Next: start Sun 2026-11-29 09:30:00 UTC, stop ")
+    assert message.startswith("Next: start Sun 2026-11-29 09:30:00 UTC, stop ")
     assert told(unit("start.timer", UnitFileState="disabled")) == ("", "No timer is on.")
 
 
@@ -116,7 +116,7 @@ def checked(*targets: str) -> list[Result]:
 
 
 def alone(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let fontconfig see the type of one folder, and no other."""
+    """Let fontconfig see the fonts of one folder only."""
     config = folder / "fonts.conf"
     config.write_text(f"<fontconfig><dir>{folder}</dir><cachedir>{folder}</cachedir></fontconfig>")
     monkeypatch.setenv("FONTCONFIG_FILE", str(config))
@@ -127,10 +127,10 @@ def test_a_machine_without_type_for_a_language_is_told_which_package_has_it(
 ) -> None:
     needs_program("fc-list")
     alone(tmp_path, monkeypatch)
-    (made,) = checked("ko", "fr", "zh")
-    assert (made.verdict, made.code) == ("look", "fonts-missing")
-    assert made.message == "No type for Korean, Chinese: a browser on this machine shows boxes."
-    assert made.fix.endswith("sudo apt install fonts-noto-cjk")
+    (result,) = checked("ko", "fr", "zh")
+    assert (result.verdict, result.code) == ("look", "fonts-missing")
+    assert result.message == "No type for Korean, Chinese: a browser on this machine shows boxes."
+    assert result.fix.endswith("sudo apt install fonts-noto-cjk")
     (other,) = checked("hi", "ja")
     assert other.fix.endswith("sudo apt install fonts-noto-cjk fonts-noto-core")
 
@@ -144,8 +144,8 @@ def test_type_that_is_there_is_seen() -> None:
     ]
     if not here:
         without("no type of another script")
-    (made,) = checked(*here)
-    assert (made.verdict, made.message[:18]) == ("ok", "There is type for ")
+    (result,) = checked(*here)
+    assert (result.verdict, result.message[:18]) == ("ok", "There is type for ")
 
 
 def test_letters_that_are_everywhere_need_no_check(monkeypatch: pytest.MonkeyPatch) -> None:

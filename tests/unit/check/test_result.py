@@ -30,8 +30,8 @@ def named(found: list[Result]) -> dict[str, bool]:
 def test_a_stark_error_is_red_with_its_fix_and_code() -> None:
     error = AudioError("audio-silent", "Nothing is heard.", "Unmute it.")
     (result,) = results([check("level", error=error, fix="never said")])
-    told = (result.ok, result.message, result.fix, result.code)
-    assert told == (False, "Nothing is heard.", "Unmute it.", "audio-silent")
+    fields = (result.ok, result.message, result.fix, result.code)
+    assert fields == (False, "Nothing is heard.", "Unmute it.", "audio-silent")
     assert result.took_ms >= 0
 
 
@@ -84,17 +84,17 @@ RESULTS = [
 
 def test_what_is_kept_is_what_the_console_is_told(tmp_path: Path) -> None:
     keep(tmp_path, RESULTS)
-    told = last_check(tmp_path)
-    assert told is not None
-    assert [(each.test, each.verdict) for each in told.results] == [
+    last = last_check(tmp_path)
+    assert last is not None
+    assert [(each.test, each.verdict) for each in last.results] == [
         ("settings", "ok"),
         ("level", "look"),
         ("port", "failed"),
     ]
-    assert told.results[2].line == "Port 8765 is taken."
-    assert told.results[2].fix == "Stop it."
-    assert told.ok is False
-    console: dict[str, Any] = orjson.loads(encode(ConsoleMessage(check=told)))
+    assert last.results[2].line == "Port 8765 is taken."
+    assert last.results[2].fix == "Stop it."
+    assert last.ok is False
+    console: dict[str, Any] = orjson.loads(encode(ConsoleMessage(check=last)))
     assert problems("messages/console", console) == []
     console["check"]["results"][0]["verdict"] = "perhaps"
     assert problems("messages/console", console) != []
@@ -110,13 +110,13 @@ def test_what_cannot_be_read_is_as_if_it_were_not_there(tmp_path: Path, content:
 def test_a_check_of_other_settings_names_what_differs(tmp_path: Path) -> None:
     settings = load(flags={"audio.device": "USB", "translate.target": "es"}).settings
     keep(tmp_path, RESULTS, settings)
-    told = last_check(tmp_path, settings)
-    assert told is not None
-    assert told.differs == ()
+    last = last_check(tmp_path, settings)
+    assert last is not None
+    assert last.differs == ()
     flags = {"audio.device": "built-in", "translate.target": "pt", "log.level": "debug"}
-    told = last_check(tmp_path, load(flags=flags).settings)
-    assert told is not None
-    assert told.differs == ("audio.device", "translate.target")
+    last = last_check(tmp_path, load(flags=flags).settings)
+    assert last is not None
+    assert last.differs == ("audio.device", "translate.target")
 
 
 def test_one_of_an_earlier_version_holds_and_no_setting_reaches_a_page(tmp_path: Path) -> None:
@@ -126,9 +126,9 @@ def test_one_of_an_earlier_version_holds_and_no_setting_reaches_a_page(tmp_path:
     assert b"secret" not in (tmp_path / FILE).read_bytes()
     assert b"USB" not in encode(ConsoleMessage(check=last_check(tmp_path, settings)))
     keep(tmp_path, RESULTS)
-    told = last_check(tmp_path, settings)
-    assert told is not None
-    assert told.differs == ()
+    last = last_check(tmp_path, settings)
+    assert last is not None
+    assert last.differs == ()
 
 
 def test_no_folder_is_made_for_it(tmp_path: Path) -> None:

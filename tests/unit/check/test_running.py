@@ -1,4 +1,4 @@
-"""Checks of a service that runs: its own engines are asked, and neither started nor ended."""
+"""Checks of a running service query its own engines, and neither start nor end them."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_an_engine_without_a_process_is_left_to_its_one_thread(tmp_path: Path) -
 
 
 def test_why_an_engine_is_degraded_is_one_sentence(tmp_path: Path) -> None:
-    """A reason that ends with another error's message brings a full stop of its own."""
+    """A reason that ends with another error's message already has a full stop."""
     settings = load(flags={"session.directory": str(tmp_path)}).settings
     engines = Engines(FakeSource(np.zeros(512, np.float32)), FakeDetector(), FakeRecognizer([]), ())
     process = SimpleNamespace(

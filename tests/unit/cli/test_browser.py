@@ -1,4 +1,4 @@
-"""A page is opened where that was asked for, or where somebody sits at a terminal."""
+"""A page is opened on request, or when somebody sits at a terminal."""
 
 from __future__ import annotations
 
@@ -62,9 +62,9 @@ def test_without_a_place_for_that_file_no_browser_is_opened(
 ) -> None:
     open_with_token("hush", "http://127.0.0.1:8123/operator", tmp_path / "gone", True)
     assert opened == []
-    told = capsys.readouterr().err
-    assert "Open the address yourself" in told
-    assert "hush" not in told
+    output = capsys.readouterr().err
+    assert "Open the address yourself" in output
+    assert "hush" not in output
     open_with_token("hush", "http://127.0.0.1:8123/operator", tmp_path, False)
     assert list(tmp_path.iterdir()) == []
 

@@ -1,4 +1,4 @@
-"""A command for the running daemon: over a real hub, and what else may answer at its port."""
+"""Commands for the running daemon, over a real hub; and other programs at its port."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def test_a_certificate_that_is_not_there(tmp_path: Path) -> None:
 
 @in_loop
 async def test_a_full_hall_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hub, "KEPT", 0)  # the places of this machine are taken as well
+    monkeypatch.setattr(hub, "KEPT", 0)  # no places are kept for this machine
     async with serving(max_clients=1) as service, service.connect() as display:
         await display.recv()
         with pytest.raises(ServerError, match="no room"):
@@ -170,7 +170,7 @@ def test_another_program_at_the_port() -> None:
 
 @contextmanager
 def answering(talk: Callable[[socket.socket], None]) -> Iterator[int]:
-    """Serve one connection at a port, with whatever `talk` says."""
+    """Serve one connection at a port by calling `talk`."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
 
         def serve() -> None:
@@ -197,7 +197,7 @@ def test_what_speaks_no_http() -> None:
 async def test_a_daemon_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(control_client, "_ANSWER_S", 0.5)
     async with serving() as service:
-        obeying(service, lambda: None)  # and says nothing
+        obeying(service, lambda: None)  # and sends no answer
         began_s = time.monotonic()
         with pytest.raises(ServerError, match="in time"):
             await asked(service)

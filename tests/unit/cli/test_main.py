@@ -1,4 +1,4 @@
-"""The command line: it teaches, and it refuses clearly."""
+"""The command line explains itself and refuses clearly."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_config_shows_every_value_and_its_origin(
     assert "# environment" in text
     assert "hush" not in text
     every = [path for path, _ in leaves(Settings().model_dump())]
-    # Of servers and outputs there are none.
+    # There are no servers and no outputs.
     assert len([line for line in text.splitlines() if " = " in line]) == len(every) - 2
 
 
@@ -84,7 +84,7 @@ def test_config_shows_what_old_keys_mean_now(capsys: pytest.CaptureFixture[str])
 def test_config_can_leave_the_defaults_out(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also those that the file sets, as the one that ships sets every key."""
+    """Also defaults that the file sets, because the shipped file sets every key."""
     Path("config.toml").write_text(
         '[audio]\ndevice = "Mixer"\nchannel = 1\n[server]\nport = 8765\n'
     )
@@ -141,9 +141,9 @@ def test_a_slip_is_answered_with_the_word_that_was_meant(
     with pytest.raises(SystemExit) as caught:
         main(arguments)
     assert caught.value.code == 2
-    told = capsys.readouterr().err
-    assert told.startswith(usage)
-    assert meant in told
+    output = capsys.readouterr().err
+    assert output.startswith(usage)
+    assert meant in output
 
 
 def test_what_is_near_to_nothing_gets_no_guess(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,4 +1,4 @@
-"""What stands in for a terminal, and which of the two is taken."""
+"""Screens with and without a terminal, and the choice between them."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ def test_without_a_terminal_finals_and_states_are_log_lines(
     screen.on_fault(Fault("stt", "stt-failed", "x"))
     screen.close()
     screen.on_redaction(Redaction(0.0, 9.0), {})
-    told = [(line["event"], line.get("state"), line.get("target")) for line in log_lines]
-    assert told == [
+    events = [(line["event"], line.get("state"), line.get("target")) for line in log_lines]
+    assert events == [
         ("operator", None, None),
         ("state", "no-audio", None),
         ("state", "listening", None),
@@ -105,7 +105,7 @@ def test_the_bottom_shows_speech_state_level_and_times() -> None:
     screen.on_state("behind", "a little behind")
     screen.on_level(Level(-30.0, -12.0, clipped=False, speaking=True))
     screen.on_utterance(RECORD)
-    screen.on_utterance(utterance_record(2, final=None))  # a filtered one has no times
+    screen.on_utterance(utterance_record(2, final=None))  # a filtered utterance has no times
     assert bottom(screen) == [
         "The Lord is my",
         "El Señor es mi",
@@ -353,12 +353,12 @@ def test_ctrl_c_on_a_real_terminal_leaves_it_whole() -> None:
     out = in_a_terminal(SCRIPT, "dicho 19")
     assert out.rindex("\x1b[?25h") > out.rindex("\x1b[?25l")  # the cursor is back
     assert "the end" in out[out.rindex("\x1b[?25h") :]
-    # An erased line is one of the live ones: what follows begins on a clean line.
+    # An erased line is a live line: the text after it begins on a clean line.
     text = _ESCAPES.sub("", out.replace("\x1b[2K", "\n")).replace("\r", "")
     for number in range(20):
-        # Every log line and every final stands whole on a line of its own.
-        said = rf"^\d\d:\d\d:\d\d Line: number {number}, text x{{30}}\.$"
-        assert re.search(said, text, re.MULTILINE)
+        # Every log line and every final is whole, on its own line.
+        pattern = rf"^\d\d:\d\d:\d\d Line: number {number}, text x{{30}}\.$"
+        assert re.search(pattern, text, re.MULTILINE)
         assert re.search(rf"^ +dicho {number}  gemma$", text, re.MULTILINE)
     assert "KeyboardInterrupt" in text
 

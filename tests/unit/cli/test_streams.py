@@ -1,4 +1,4 @@
-"""Closed streams and readers that have left, in a process of their own."""
+"""Closed streams and readers that have left, in a separate process."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.support.paths import ROOT
 def shell(script: str, code: str) -> subprocess.CompletedProcess[str]:
     """Run `script`, in which $P runs the Python code."""
     env = os.environ | {"PYTHONPATH": str(ROOT), "CODE": code, "P": sys.executable}
-    env.pop("PYTHONUNBUFFERED", None)  # what is printed shall wait for its flush
+    env.pop("PYTHONUNBUFFERED", None)  # output must wait for its flush
     return subprocess.run(
         ["bash", "-c", script], env=env, capture_output=True, text=True, timeout=60, check=False
     )
@@ -25,20 +25,20 @@ def shell(script: str, code: str) -> subprocess.CompletedProcess[str]:
 
 def test_words_are_wrapped_and_what_is_to_be_copied_stays_whole() -> None:
     path = "/var/lib/stark-translate/sessions/2026-11-22T09-30-00-0600/report.html"
-    told = wrapped(f"The report of a half-hour service stands in {path} from now on.\nOpen it.", 40)
-    lines = told.split("\n")
+    text = wrapped(f"The report of a half-hour service stands in {path} from now on.\nOpen it.", 40)
+    lines = text.split("\n")
     assert lines[-1] == "Open it."
     assert path in lines
     assert all(len(line) <= 40 for line in lines if line != path)
-    assert "half-hour" in told
+    assert "half-hour" in text
     assert wrapped("", 40) == ""
     assert wrapped("As it is.", 3) == "As it is."
 
 
 def test_what_a_terminal_would_obey_is_printed_as_text(capsys: pytest.CaptureFixture[str]) -> None:
     say("\x1b]0;pwned\x07 \u202egnorw\u202c \x9b2J: unknown key.\nNiña\u00a0[server]")
-    told = capsys.readouterr().err
-    assert told == (
+    output = capsys.readouterr().err
+    assert output == (
         "\\x1b]0;pwned\\x07 \\x202egnorw\\x202c \\x9b2J: unknown key.\nNiña\u00a0[server]\n"
     )
 
@@ -102,7 +102,7 @@ def test_only_the_loss_of_the_reader_is_forgiven() -> None:
 
 @pytest.mark.slow
 def test_a_terminal_shows_a_sign_before_anything_heavy_is_imported() -> None:
-    """It is wiped before the first line of the answer; who reads a pipe never sees it."""
+    """The sign is erased before the first line of the answer, and never sent to a pipe."""
     code = "import sys, pipeline.cli.main; print({'pydantic', 'rich', 'numpy'} & set(sys.modules))"
     assert shell('"$P" -c "$CODE"', code).stdout == "set()\n"
     terminal, end = os.openpty()

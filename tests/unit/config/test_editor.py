@@ -174,7 +174,7 @@ def test_a_broken_file_is_left_alone(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Root may write everywhere: here the disk is full."""
+    """Root may write everywhere, so here the disk is full."""
 
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
@@ -191,26 +191,26 @@ def test_a_folder_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.Mon
 def test_a_power_cut_leaves_the_old_file_or_the_new_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What is renamed is on the disk before, and so is the copy; then the folder with the names."""
+    """The copy and the new file are flushed before the rename, the folder after it."""
     file = tmp_path / "config.toml"
     file.write_text("[stt]\nthreads = 2\n")
-    done: list[tuple[str, str, str]] = []
+    calls: list[tuple[str, str, str]] = []
     fsync, replace = os.fsync, os.replace
 
     def watched_fsync(fd: int) -> None:
         path = Path(f"/proc/self/fd/{fd}").readlink()
-        done.append(("fsync", path.name, "" if path.is_dir() else path.read_text()))
+        calls.append(("fsync", path.name, "" if path.is_dir() else path.read_text()))
         fsync(fd)
 
     def watched_replace(source: Path, target: Path) -> None:
-        done.append(("replace", source.name, target.name))
+        calls.append(("replace", source.name, target.name))
         replace(source, target)
 
     monkeypatch.setattr(os, "fsync", watched_fsync)
     monkeypatch.setattr(os, "replace", watched_replace)
     _, copy = write(file, {"stt.threads": 4}, NOW)
     assert copy is not None
-    assert done == [
+    assert calls == [
         ("fsync", copy.name, "[stt]\nthreads = 2\n"),
         ("fsync", "config.toml.tmp", "[stt]\nthreads = 4\n"),
         ("replace", "config.toml.tmp", "config.toml"),

@@ -92,7 +92,7 @@ def test_an_unknown_variable_is_refused(monkeypatch: pytest.MonkeyPatch) -> None
 def test_a_variable_with_too_few_underscores_is_refused(
     monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    """Nobody would notice otherwise that it has no effect."""
+    """Otherwise nobody would notice that it has no effect."""
     monkeypatch.setenv(name, "1")
     with pytest.raises(ConfigError, match=rf"environment: {name}: .* begin with STARK_TRANSLATE__"):
         load()
@@ -196,7 +196,7 @@ def test_a_file_of_tables_without_end_is_refused_in_few_words(
     assert caught.value.code == code
     assert str(file) in caught.value.message
     assert len(caught.value.message) < 10_000
-    assert time.process_time() - began_s < 20  # of the processor's time, and for seconds' work
+    assert time.process_time() - began_s < 20  # CPU time, for work of seconds
 
 
 def test_a_file_without_an_end_is_refused() -> None:
@@ -226,7 +226,7 @@ def test_what_differs_is_told_by_when_it_takes_effect() -> None:
             "audio.device": "USB",
             "log.level": "debug",
             "server.history": 50,
-            "server.port": 8765,  # as it was
+            "server.port": 8765,  # unchanged
         },
     )
     assert changes(Settings(), wanted) == Changes(

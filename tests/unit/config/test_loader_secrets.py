@@ -1,4 +1,4 @@
-"""Secrets are marked in the schema, and what is marked is not shown."""
+"""Secrets are marked in the schema, and marked values are not shown."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def is_taken(path: str, value: str) -> bool:
 
 
 def test_every_key_that_may_hold_a_secret_is_marked() -> None:
-    """By its name, or because it takes only addresses, and those with a password too."""
+    """A key is found by its name, or because it takes only addresses, even with a password."""
     place = "user:hush@example.org:4222/a?key=hush"
     found = {
         path
@@ -51,7 +51,7 @@ def test_every_key_that_may_hold_a_secret_is_marked() -> None:
 
 
 def test_a_further_target_has_no_key_that_the_first_one_lacks() -> None:
-    """So what has been found out about those of the first holds for it."""
+    """So the findings about the first target's keys hold for further targets."""
     prefix = "translate.targets."
     known = {path for path, _ in strings(Settings)}
     own = {path.replace(prefix, "translate.") for path in known if path.startswith(prefix)}

@@ -28,10 +28,10 @@ def test_a_usual_mistake_is_answered_with_what_to_write(line: str, says: str) ->
     content = f"[audio]\n{line}\nchannel = 1\n"
     with pytest.raises(tomllib.TOMLDecodeError) as caught:
         tomllib.loads(content)
-    told = hint(content, str(caught.value))
-    assert told.startswith(f"Line 2 is `{line}`: ")
-    assert says in told
-    if advised := re.search(r"`([^`]+=[^`]+)`\.?$", told):
+    message = hint(content, str(caught.value))
+    assert message.startswith(f"Line 2 is `{line}`: ")
+    assert says in message
+    if advised := re.search(r"`([^`]+=[^`]+)`\.?$", message):
         tomllib.loads(advised[1])
 
 
@@ -71,6 +71,6 @@ def test_the_line_of_a_secret_is_not_repeated(line: str) -> None:
     content = f"[operator]\n{line}\n"
     with pytest.raises(tomllib.TOMLDecodeError) as caught:
         tomllib.loads(content)
-    told = hint(content, f"{caught.value} (at line 2, column 1)")
-    assert told.startswith("Line 2: text has straight quotes, `")
-    assert "hush" not in told
+    message = hint(content, f"{caught.value} (at line 2, column 1)")
+    assert message.startswith("Line 2: text has straight quotes, `")
+    assert "hush" not in message

@@ -20,7 +20,7 @@ def test_the_shipped_file_holds_every_key_with_its_default() -> None:
     shipped = dict(leaves(without_expert(tomllib.loads(bundled("config.toml").read_text()))))
     every = dict(leaves(Settings().model_dump(mode="json")))
     inherited = {f"translate.compare.{key}" for key in INHERITED if key != "model"}
-    # Those two are lists of what a church has: each key stands there in an example.
+    # `servers` and `outputs` are lists of a church's own: an example shows each of their keys.
     listed = {"servers", "outputs", "translate.also_spoken"}  # the last is written with `source`
     assert shipped == {k: v for k, v in every.items() if k not in {*inherited, *listed}}
     text = bundled("config.toml").read_text()
@@ -73,7 +73,7 @@ def test_what_is_no_address_for_phones_is_refused(given: str) -> None:
         ({"eager_ms": 400}, "eager_ms must be below vad.silence_ms"),
         ({"eager_ms": 200, "silence_ms": 200}, "eager_ms must be below vad.silence_ms"),
         ({"eager_ms": 0, "silence_ms": 64}, ""),
-        ({"silence_ms": 80}, ""),  # a file of before eager finals
+        ({"silence_ms": 80}, ""),  # a file from before eager finals
         ({"eager_ms": 64, "silence_ms": 65, "reopen_ms": 0}, ""),
     ],
 )

@@ -28,13 +28,13 @@ def loaded(text: str) -> Loaded:
 def test_a_servers_address_in_an_engines_own_table(table: str) -> None:
     keys = f'engine = "openai"\nurl = "{URL}/"\nkey_file = "k"\nca_file = "c"\n'
     more = 'server_model = "m"\n' if table == "stt" else ""
-    made = loaded(f"[{table}]\n{keys}{more}")
+    result = loaded(f"[{table}]\n{keys}{more}")
     name = table.rpartition(".")[2]
-    assert made.settings.servers == {name: ModelServer(url=URL, key_file="k", ca_file="c")}
-    assert made.origins[f"{table}.server"] == "config.toml"
+    assert result.settings.servers == {name: ModelServer(url=URL, key_file="k", ca_file="c")}
+    assert result.origins[f"{table}.server"] == "config.toml"
     keys = f"{table}.url, {table}.key_file, {table}.ca_file"
     now = f'[servers.NAME] with url, key_file, ca_file, and server = "NAME" in [{table}]'
-    assert made.advice == (f"config.toml: {keys}: write {now}.",)
+    assert result.advice == (f"config.toml: {keys}: write {now}.",)
 
 
 def test_an_old_key_with_a_mistake_is_named_as_it_was_written() -> None:
@@ -51,8 +51,8 @@ def test_an_address_of_its_own_gets_no_other_servers_key(monkeypatch: pytest.Mon
     text += '[translate.final]\nengine = "openai"\nserver = "gpu"\n'
     assert loaded(text).advice == ()
     monkeypatch.setenv("STARK_TRANSLATE__TRANSLATE__FINAL__URL", "http://other/v1")
-    made = loaded(text)
-    found = made.settings.server_of(made.settings.translate.final)
+    result = loaded(text)
+    found = result.settings.server_of(result.settings.translate.final)
     assert (found.url, found.key_file) == ("http://other/v1", "")
     later = load(flags={"servers.b": {"url": "http://b"}, "translate.final.server": "b"}).settings
     assert later.server_of(later.translate.final).url == "http://b"
@@ -82,13 +82,13 @@ def test_a_server_that_is_not_named_is_refused() -> None:
     ],
 )
 def test_each_old_key_of_an_output(key: str, value: str, more: str, says: str) -> None:
-    made = loaded(f"[outputs]\n{more}\n{key} = {value}\n")
-    (output,) = made.settings.outputs
+    result = loaded(f"[outputs]\n{more}\n{key} = {value}\n")
+    (output,) = result.settings.outputs
     assert output.program == key.partition("_")[0]
-    told = {"lang": output.lang, "title": output.shows_in, "": output.url}
-    told |= {"message": output.shows_in, "variable": output.shows_in}
-    assert told[key.partition("_")[2]] == value.strip('"') or key == "hls"
-    (line,) = made.advice
+    values = {"lang": output.lang, "title": output.shows_in, "": output.url}
+    values |= {"message": output.shows_in, "variable": output.shows_in}
+    assert values[key.partition("_")[2]] == value.strip('"') or key == "hls"
+    (line,) = result.advice
     assert says in line
     assert line.startswith("config.toml: outputs.")
 
@@ -96,8 +96,8 @@ def test_each_old_key_of_an_output(key: str, value: str, more: str, says: str) -
 def test_what_the_old_file_had_by_default_needs_no_advice(monkeypatch: pytest.MonkeyPatch) -> None:
     text = '[outputs]\nvmix = ""\nvmix_title = "2, T"\nvmix_lang = ""\nhls = false\n'
     text += '[translate.final]\nurl = ""\nkey_file = ""\nca_file = ""\n'
-    made = loaded(text)
-    assert (made.settings.outputs, made.settings.servers, made.advice) == ((), {}, ())
+    result = loaded(text)
+    assert (result.settings.outputs, result.settings.servers, result.advice) == ((), {}, ())
     monkeypatch.setenv("STARK_TRANSLATE__OUTPUTS__VMIX", "http://a/")
     monkeypatch.setenv("STARK_TRANSLATE__OUTPUTS__HLS", "true")
     vmix, hls = loaded(text).settings.outputs
@@ -111,9 +111,9 @@ def test_a_list_of_outputs_from_the_environment(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_keys_of_experts_are_read_and_their_own_sections_win() -> None:
-    made = loaded("[expert]\nstt.commit_s = 1.5\nstt.window_s = 9.0\n[stt]\nwindow_s = 8.0\n")
-    assert (made.settings.stt.commit_s, made.settings.stt.window_s) == (1.5, 8.0)
-    assert made.origins["stt.commit_s"] == "config.toml"
+    result = loaded("[expert]\nstt.commit_s = 1.5\nstt.window_s = 9.0\n[stt]\nwindow_s = 8.0\n")
+    assert (result.settings.stt.commit_s, result.settings.stt.window_s) == (1.5, 8.0)
+    assert result.origins["stt.commit_s"] == "config.toml"
     with pytest.raises(ConfigError, match=r"config\.toml: stt\.comit_s: unknown key"):
         loaded("[expert]\nstt.comit_s = 1.5\n")
 
@@ -122,11 +122,11 @@ def test_compare_takes_from_the_final_what_it_does_not_set() -> None:
     text = '[translate.final]\nmodel = "m"\ngpu_layers = -1\nbatch = 512\ndeadline_s = 5.0\n'
     off = loaded(text).settings.translate.compare
     assert (off.engine, off.gpu_layers) == ("none", 0)
-    made = loaded(f'{text}[translate.compare]\nengine = "gemma"\nbatch = 64\n')
-    compare = made.settings.translate.compare
+    result = loaded(f'{text}[translate.compare]\nengine = "gemma"\nbatch = 64\n')
+    compare = result.settings.translate.compare
     assert (compare.model, compare.gpu_layers, compare.batch) == ("m", -1, 64)
     assert compare.deadline_s == 30.0
-    assert made.origins["translate.compare.gpu_layers"] == "as in [translate.final]"
+    assert result.origins["translate.compare.gpu_layers"] == "as in [translate.final]"
 
 
 def test_another_engine_takes_no_model_and_a_marian_takes_from_the_partial() -> None:
@@ -141,12 +141,12 @@ def test_another_engine_takes_no_model_and_a_marian_takes_from_the_partial() -> 
 def test_keys_that_are_gone_are_read_over_with_advice(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("STARK_TRANSLATE__ENGINES__GROWTH_MB", "100")
     text = "[expert]\nstt.avg_logprob = -1.0\n[stt]\nthreads = 3\n[[translate.targets]]\n"
-    made = loaded(f'{text}lang = "fr"\nfinal = {{ flash_attention = false, threads = 4 }}\n')
-    assert made.settings.stt.threads == 3
-    assert made.settings.translate.targets[0].final.threads == 4
+    result = loaded(f'{text}lang = "fr"\nfinal = {{ flash_attention = false, threads = 4 }}\n')
+    assert result.settings.stt.threads == 3
+    assert result.settings.translate.targets[0].final.threads == 4
     gone = [
         "config.toml: stt.avg_logprob",
         "config.toml: translate.targets.0.final.flash_attention",
         "environment: engines.growth_mb",
     ]
-    assert made.advice == tuple(f"{key}: is no setting any more, delete it." for key in gone)
+    assert result.advice == tuple(f"{key}: is no setting any more, delete it." for key in gone)

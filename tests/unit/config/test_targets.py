@@ -116,15 +116,15 @@ def test_what_is_spoken_is_a_caption_language_and_translated_from_another(tmp_pa
         ("en", "fr"),
         ("es", "en"),
     ]
-    # The model that is named is of the first pair.
+    # The named model belongs to the first pair.
     assert (french.partial.model, english.partial.model) == ("starter", "auto")
 
 
 def test_of_a_set_every_key_tells_where_it_came_from(tmp_path: Path) -> None:
     file = tmp_path / "config.toml"
     file.write_text('[translate]\nsource = ["en", "es"]\n')
-    told = load(file)
-    assert told.origins["translate.also_spoken"] == str(file)
+    result = load(file)
+    assert result.origins["translate.also_spoken"] == str(file)
     assert load(file, {"translate.source": "en"}).settings.translate.spoken == ("en",)
     with pytest.raises(ConfigError, match=r"config\.toml: translate\.source: a language code"):
         loaded(tmp_path, '[translate]\nsource = ["en", "es-MX"]\n')

@@ -1,4 +1,4 @@
-"""When an engine rests, and for how long."""
+"""When an engine backs off, and for how long."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Errors say what, how to mend it, and a code."""
+"""Errors give the problem, its fix and a code."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ def test_a_file_grows_and_is_replaced_at_once(tmp_path: Path) -> None:
 def test_where_an_open_file_keeps_its_name_it_is_closed_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As on Windows, of which the refusal to rename is made here."""
+    """As on Windows, whose refusal to rename is simulated here."""
     path, replace = tmp_path / "file", Path.replace
 
     def as_windows(old: Path, new: Path) -> Path:
@@ -45,7 +45,7 @@ def test_where_an_open_file_keeps_its_name_it_is_closed_first(
     file.replace(b"two\n")
     file.append(b"three\n")
     assert path.read_bytes() == b"two\nthree\n"
-    write_whole(tmp_path / "other", b"x")  # folders cannot be flushed there
+    write_whole(tmp_path / "other", b"x")  # Windows cannot flush folders
     assert (tmp_path / "other").read_bytes() == b"x"
 
     def broken(old: Path, new: Path) -> Path:
@@ -218,7 +218,7 @@ def test_lines_are_rewritten_at_once_with_those_that_wait(
     assert path.stat().st_ino == inode
     other = LineFile(path, keep=True)
     with pytest.raises(BlockingIOError):
-        other.lock()  # the new file is as locked as the old one was
+        other.lock()  # the new file is locked like the old one
     other.close()
     file.add(b"four\n")
     file.sift(lambda _: b"")

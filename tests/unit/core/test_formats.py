@@ -11,10 +11,10 @@ from pipeline.core.formats import clock, human_size, utc_now
 
 def test_the_time_now_is_read_back_with_its_zone_and_sorts_as_text() -> None:
     before = datetime.now(UTC) - timedelta(milliseconds=1)
-    told = [utc_now() for _ in range(50)]
-    assert before <= datetime.fromisoformat(told[0]) <= datetime.now(UTC)
-    assert told == sorted(told)
-    assert {len(each) for each in told} == {len("2026-11-22T09:30:00.123+00:00")}
+    times = [utc_now() for _ in range(50)]
+    assert before <= datetime.fromisoformat(times[0]) <= datetime.now(UTC)
+    assert times == sorted(times)
+    assert {len(each) for each in times} == {len("2026-11-22T09:30:00.123+00:00")}
 
 
 def test_times_read_as_on_a_clock() -> None:

@@ -18,7 +18,7 @@ def test_every_file_is_of_a_language_that_has_a_name() -> None:
 
 @pytest.mark.parametrize("lang", WORDS)
 def test_words_are_written_as_they_are_compared(lang: str) -> None:
-    """One with a capital or an accent would never be found."""
+    """A word with a capital or an accent would never be found."""
     numbers, quantities = WORDS[lang].numbers, WORDS[lang].quantities
     references = WORDS[lang].references
     assert numbers
@@ -36,8 +36,8 @@ def test_words_are_written_as_they_are_compared(lang: str) -> None:
 def test_every_number_below_a_hundred_can_be_said(lang: str) -> None:
     numbers = WORDS[lang].numbers
     assert numbers
-    said = set(numbers.phrases.values()) or {*numbers.small.values(), *numbers.tens.values()}
-    assert said >= {*range(20), *range(20, 100, 10)}
+    values = set(numbers.phrases.values()) or {*numbers.small.values(), *numbers.tens.values()}
+    assert values >= {*range(20), *range(20, 100, 10)}
 
 
 def test_a_mistake_in_a_file_names_its_key() -> None:

@@ -75,10 +75,10 @@ def test_an_invented_language_is_one_entry_and_is_known_everywhere(tmp_path: Pat
     (tmp_path / "languages.toml").write_text(FILE.read_text("utf-8") + INVENTED, "utf-8")
     (tmp_path / "config.toml").touch()
     names = [str(tmp_path / name) for name in ("languages.toml", "config.toml")]
-    told = subprocess.run(
+    done = subprocess.run(
         [sys.executable, "-c", EVERYWHERE, *names], capture_output=True, text=True, check=False
     )
-    assert (told.stdout, told.stderr) == ("known everywhere\n", "")
+    assert (done.stdout, done.stderr) == ("known everywhere\n", "")
 
 
 def test_a_language_that_is_not_in_the_file_has_spaces_and_goes_from_left_to_right() -> None:

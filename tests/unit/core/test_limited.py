@@ -1,4 +1,4 @@
-"""Calls in a process of their own, and what ends them."""
+"""Calls in a separate process, and what ends them."""
 
 from __future__ import annotations
 

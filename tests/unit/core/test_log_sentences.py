@@ -1,4 +1,4 @@
-"""Every log line of the program has a sentence, of fields that it brings."""
+"""Every log line of the program has a sentence, made of fields that the line has."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CALL = re.compile(rf"\b({'|'.join(SPOKEN)}|say)\(")
 
 
 def logs(func: ast.expr) -> bool:
-    """Whether this is a method of a logger, or one that was chosen before: `say`."""
+    """Whether this is a method of a logger, or a method bound earlier to the name `say`."""
     match func:
         case ast.Attribute(value, attr):
             return attr in SPOKEN and "log" in ast.unparse(value)
@@ -27,7 +27,7 @@ def logs(func: ast.expr) -> bool:
 
 
 def lines() -> Iterator[tuple[str, set[str], bool]]:
-    """Yield each line that the program logs: its name, its fields, whether it brings others too."""
+    """Yield each line that the program logs: its name, its fields, whether it has others too."""
     texts = (file.read_text("utf-8") for file in (ROOT / "pipeline").rglob("*.py"))
     for text in filter(CALL.search, texts):  # parsing takes time
         for node in ast.walk(ast.parse(text)):
@@ -74,5 +74,5 @@ def test_sentences(name: str, fields: dict[str, object], said: str) -> None:
 
 
 def test_a_path_above_the_current_folder_stays_as_it_is() -> None:
-    said = sentence("not read", {"error": "../sermons/a.wav is damaged..."})
-    assert said.endswith("of its own: ../sermons/a.wav is damaged...")
+    text = sentence("not read", {"error": "../sermons/a.wav is damaged..."})
+    assert text.endswith("of its own: ../sermons/a.wav is damaged...")

@@ -1,4 +1,4 @@
-"""Percentiles: values that were measured, and the same ones wherever a session's are told."""
+"""Percentiles are measured values, and the same in every report of a session."""
 
 from __future__ import annotations
 
@@ -56,19 +56,19 @@ def test_a_spread_leaves_out_what_was_not_measured() -> None:
 
 @pytest.mark.parametrize("utterances", [2, 7, 40])
 def test_summary_and_report_of_one_session_tell_the_same(tmp_path: Path, utterances: int) -> None:
-    made = SessionRecorder(tmp_path, source="en", targets=("es",), on_fault=print)
-    made.start()
+    recorder = SessionRecorder(tmp_path, source="en", targets=("es",), on_fault=print)
+    recorder.start()
     times = random.Random(utterances)
     for number in range(1, utterances + 1):
         measured: dict[str, Any] = {field: float(times.randrange(10, 5000)) for field in STAGES}
-        made.record(replace(kept(final(), draft()), id=number, **measured))
-    assert made.close(5.0)
-    summary = json.loads((made.folder / "summary.json").read_text())["latencies"]
-    page = report(made.folder)
-    told = {row[0]: row[1:] for row in rows(page) if len(row) == 5}
+        recorder.record(replace(kept(final(), draft()), id=number, **measured))
+    assert recorder.close(5.0)
+    summary = json.loads((recorder.folder / "summary.json").read_text())["latencies"]
+    page = report(recorder.folder)
+    table = {row[0]: row[1:] for row in rows(page) if len(row) == 5}
     assert summary.keys() == STAGES.keys()
     for field, name in STAGES.items():
-        median, p95 = (float(cell.replace(",", "")) for cell in told[name][:2])
+        median, p95 = (float(cell.replace(",", "")) for cell in table[name][:2])
         assert (median, p95) == (summary[field]["p50_ms"], summary[field]["p95_ms"]), field
     p50_s, p95_s = (
         summary["last_syllable_to_final_ms"][share] / 1000 for share in ("p50_ms", "p95_ms")

@@ -1,4 +1,4 @@
-"""Processes of this program's own."""
+"""This program's own processes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_a_process_of_its_own_runs_this_package_apart(monkeypatch: pytest.Monkey
 
 
 def main() -> None:
-    """Say who this process is; run by the test above in a process of its own."""
+    """Print what this process is; the test above runs it in a separate process."""
     lower_priority(0)
     lower_priority(3)
     print(os.getpid(), os.getpgid(0), psutil.Process().nice())

@@ -1,4 +1,4 @@
-"""No thread ends by an error unseen."""
+"""An error that ends a thread is always seen."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def test_an_error_that_ends_a_thread_of_ours_or_of_a_library_is_told() -> None:
             thread.start()
             thread.join()
     assert threading.excepthook is before
-    told = [ended.get(), ended.get()]
-    assert [(name, described(error)) for name, error in told] == [
+    reported = [ended.get(), ended.get()]
+    assert [(name, described(error)) for name, error in reported] == [
         ("ours", "ValueError: a bug"),
         ("theirs", "ValueError: a bug"),
     ]
@@ -81,7 +81,7 @@ def test_an_owner_that_cannot_go_on_ends_the_service() -> None:
 
 def test_a_thread_that_the_system_refuses_is_an_error_with_a_sentence() -> None:
     def refused() -> int:
-        before = threading.stack_size(2**46)  # more addresses than there are
+        before = threading.stack_size(2**46)  # more addresses than exist
         try:
             with pytest.raises(ResourceError, match="no further thread") as caught:
                 Thread(breaks, "large").start()

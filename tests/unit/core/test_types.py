@@ -1,4 +1,4 @@
-"""The values that travel."""
+"""The values that are passed from stage to stage."""
 
 from __future__ import annotations
 

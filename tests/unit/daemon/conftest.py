@@ -12,7 +12,7 @@ from tests.support.coordinator import CoordinatorFixture
 
 @pytest.fixture
 def setting(tmp_path: Path) -> Iterator[CoordinatorFixture]:
-    """Return one that records; its recorder is closed afterwards."""
+    """Yield a fixture that records; close its recorder afterwards."""
     made = CoordinatorFixture(tmp_path)
     yield made
     made.recorder.close(5)

@@ -1,4 +1,4 @@
-"""The glossary's entries, and finding them in what was said and in what is shown."""
+"""The glossary's entries, found in the spoken text and in the shown translation."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ def test_the_shipped_entries_are_many_and_can_be_read(lang: str) -> None:
     compiled = compile_glossary(terms, lang)
     assert len(compiled.terms) == len(terms)
     assert sum(term.also == ("*",) for term in terms) == 1
-    for term in terms:  # what is written counts as the rendering, whatever else does
+    for term in terms:  # the written form always counts as the rendering
         if term.also == ("*",):
             continue
         asked = compiled.find(f"{' '.join(sorted(term.near)[:1])} {term.say[0]}")

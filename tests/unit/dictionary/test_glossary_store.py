@@ -1,4 +1,4 @@
-"""The glossaries in force: files, what operators add, and what holds for one service."""
+"""The glossaries in force: files, operators' entries, and entries for one service."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_what_is_held_goes_before_files_and_survives_a_reload(tmp_path: Path) ->
     made.take(dictionary(tmp_path))
     assert written(made) == ["convenio"]
     assert made.glossaries.held("es") == (term,)
-    assert written(dictionary(tmp_path)) == ["alianza"]  # it was for that service only
+    assert written(dictionary(tmp_path)) == ["alianza"]  # the held term was for that service only
     made.glossaries.release("es", term)
     assert written(made) == ["alianza"]
 
@@ -109,7 +109,7 @@ def test_switched_off_there_is_none(tmp_path: Path) -> None:
 
 
 def test_a_mistake_in_another_languages_file_refuses_no_entry(tmp_path: Path) -> None:
-    """Refused after the file was written, the entry would be in it twice at the second try."""
+    """If the refusal came after the write, a second try would add the entry twice."""
     made = dictionary(tmp_path)
     (tmp_path / "glossary.en-fr.toml").write_text("term = [")
     _, text = made.glossaries.add("es", "covenant", "alianza", NOW)

@@ -21,14 +21,14 @@ IR = """
 o es e imos ís en | í iste ió isteis ieron | ía ías íamos íais ían | iré irás irá iremos iréis irán
 | iría irías iríamos iríais irían | a as amos áis an | iera ieras iéramos ierais ieran | iese ieses
 iésemos ieseis iesen | id ir iendo ido ida idos idas irse irlo""".replace("|", "")
-"""Of regular Spanish verbs; the accents are those that are written."""
+"""The endings of regular Spanish verbs, with their written accents."""
 
 CHANGES = {
     "ar": {"c": "qu", "g": "gu", "z": "c"},
     "er": {"c": "zc", "g": "j", "gu": "g"},
     "ir": {"c": "zc", "g": "j", "gu": "g"},
 }
-VOWELS = {  # of stems whose vowel changes: stressed, and in forms such as "arrepintió"
+VOWELS = {  # stems whose vowel changes: stressed, and in forms such as "arrepintió"
     "confesar": ("confies", ""),
     "tentar": ("tient", ""),
     "perseguir": ("persigu", "persigu"),
@@ -126,7 +126,7 @@ def test_spelling_and_vowels_may_change(lang: str, said: str, forms: str) -> Non
 
 @pytest.mark.parametrize("lang", FORMS)
 def test_english_that_was_left_standing_is_no_rendering(lang: str) -> None:
-    """Unless it is spelled alike, accents and all: "altar", "sacrifice", "repent"."""
+    """A word spelled alike, accents included, is an exception: "altar", "sacrifice", "repent"."""
     glossary = compile_glossary(entries(lang), lang)
     alike = set()
     for term in glossary.terms:

@@ -1,4 +1,4 @@
-"""Plurals, forms and determiners, as comparing words needs them."""
+"""Plurals, forms and determiners, for the comparison of words."""
 
 from __future__ import annotations
 

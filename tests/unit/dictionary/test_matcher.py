@@ -77,7 +77,7 @@ def test_blanks_hyphens_and_case_do_not_hide_a_phrase(text: str) -> None:
 def test_accents_typed_as_signs_of_their_own_are_those_that_are_heard(
     form: Literal["NFC", "NFD"],
 ) -> None:
-    """As some editors on macOS save them."""
+    """Some editors on macOS save accents as separate characters."""
     rule = '[[rule]]\nhear = "el gé nesis"\nwrite = "Génesis"\nnear = "capítulo"\n'
     heard = "leemos el gé nesis capítulo uno"
     file = unicodedata.normalize(form, rule)

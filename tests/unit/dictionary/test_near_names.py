@@ -1,4 +1,4 @@
-"""Names of the notes that were nearly heard; and all the words that are none."""
+"""Names of the notes that were nearly heard, and words that are not names."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ RULES = (
 
 
 def heard_as(said: str) -> str:
-    """Write names where a word in brackets was heard with a probability of .3."""
+    """Return the corrected text; words in brackets were heard with a probability of .3."""
     words = tuple(
         Word(re.sub(r"[][]", "", each) + " ", 0.3 if each.startswith("[") else 0.9)
         for each in said.split()
@@ -148,8 +148,8 @@ def test_words_that_are_not_those_of_the_text_tell_nothing() -> None:
 
 @pytest.mark.slow
 def test_with_every_word_unsure_one_sentence_in_a_thousand_gets_a_name() -> None:
-    """Here every third. The everyday words come from these: held out, it was 29 of 23,253 (decision
-    067).
+    """Test every third sentence. The everyday words come from these sentences; on held-out ones,
+    29 of 23,253 got a name (decision 067).
     """
     found: list[tuple[str, str]] = []
     church, others = names_of(RULES[:-3], COMMON, "own")

@@ -1,4 +1,4 @@
-"""What a dictionary file may say, and how it is told what it may not."""
+"""What a dictionary file may contain, and how its mistakes are reported."""
 
 from __future__ import annotations
 

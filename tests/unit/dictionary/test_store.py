@@ -30,7 +30,7 @@ FILE = ROOT / "dictionary" / "en.toml"
 RULES = parse_rules(FILE.read_text(encoding="utf-8"), FILE.name)
 LEXICON = compile_lexicon(RULES)
 HOTWORDS = 40
-"""As many as the recognizer is given."""
+"""The number of hot words that the recognizer gets."""
 
 EVERYDAY = """
 The government imposed new sanctions on two foreign banks this morning.
@@ -134,7 +134,7 @@ Trying to atone meant a day of hard work.
 To atone meant to pay it all back.
 He wanted to atone, meant it, and made coffee.
 """.strip().splitlines()
-"""Words that rules hear, where nobody means what they write: nothing is changed in them."""
+"""Phrases that rules match, but with another meaning: the rules must not change them."""
 
 SCRIPTURE = """
 In the beginning God created the heaven and the earth.
@@ -191,7 +191,7 @@ def test_there_are_rules_for_every_kind_of_word() -> None:
 
 
 def corrects_its_example(rule: Rule) -> bool:
-    """Whether a rule makes of its example what it promises, in every hearing."""
+    """Whether a rule turns its example into the promised text, for every heard form."""
     result = corrected(LEXICON, rule.example)
     if result.text != rule.becomes or [each.rule for each in result.corrections] != [rule.id]:
         return False
@@ -206,11 +206,11 @@ def corrects_its_example(rule: Rule) -> bool:
 
 
 def changed(texts: Iterable[str]) -> list[str]:
-    """Return those of the texts that the dictionary does not leave alone."""
+    """Return the texts that the dictionary changes."""
     return [text for text in texts if corrected(LEXICON, text).text != text]
 
 
-# One test for all rules: a test each costs more than the rule, in every process of `make check`.
+# One test for all rules: a test per rule costs more than its check in each `make check` process.
 @pytest.mark.slow
 def test_a_rule_corrects_its_example_in_every_hearing() -> None:
     assert [rule.id for rule in RULES if not corrects_its_example(rule)] == []
@@ -333,7 +333,7 @@ def test_a_rule_is_appended_to_the_churchs_file_and_in_force_at_once(tmp_path: P
     assert corrected(church.lexicon, "oil a ran and filly mun").text == "Oyelaran and Philemon"
     assert own.stat().st_mode & 0o777 == 0o640
     assert not church.changed()
-    assert list(tmp_path.iterdir()) == [own]  # nothing half-written is left
+    assert list(tmp_path.iterdir()) == [own]  # no half-written file is left
     church.remove(text)
     assert own.read_text() == CHURCH
     assert corrected(church.lexicon, "filly mun").text == "filly mun"
@@ -384,7 +384,7 @@ def test_a_file_that_would_not_be_valid_is_left_alone(tmp_path: Path) -> None:
     own = tmp_path / "church.toml"
     own.write_text(CHURCH)
     church = dictionary(tmp_path, str(own))
-    own.write_text("[[rule]\n")  # somebody is at it
+    own.write_text("[[rule]\n")  # somebody is editing the file
     with pytest.raises(DictionaryError, match="dictionary-not-toml"):
         church.add("filly mun", "Philemon", UTC_NOW)
     assert own.read_text() == "[[rule]\n"
@@ -403,7 +403,7 @@ def test_a_rule_that_somebody_has_changed_is_not_taken_out(tmp_path: Path) -> No
 
 def test_what_cannot_be_written_is_told_and_changes_nothing(tmp_path: Path) -> None:
     church = dictionary(tmp_path)
-    (tmp_path / "dictionary.toml.tmp").mkdir()  # in the way, whoever the user is
+    (tmp_path / "dictionary.toml.tmp").mkdir()  # blocks the write for any user
     with pytest.raises(DictionaryError, match="dictionary-unwritable") as caught:
         church.add("filly mun", "Philemon", UTC_NOW)
     assert caught.value.fix
@@ -460,7 +460,7 @@ def test_a_file_of_more_than_a_megabyte_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_where_no_file_can_be_opened_any_more_what_is_in_force_stays(tmp_path: Path) -> None:
-    """A crowd of connections takes all descriptors: the look at the files costs no service."""
+    """Many connections take all descriptors: the check of the files must not end a service."""
     dictionary = Dictionary(load(flags={"session.directory": str(tmp_path)}).settings)
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(
@@ -478,7 +478,7 @@ def test_translations_are_compared_with_names_of_the_church_and_of_the_notes(
     tmp_path: Path,
 ) -> None:
     made = dictionary(tmp_path)
-    assert not made.glossaries.names  # the rules that ship name no member of a church
+    assert not made.glossaries.names  # the shipped rules name no member of a church
     made.add("grase", "Grace", datetime(2026, 11, 28, tzinfo=UTC))
     rule = made.hold("fayth", "Faith")
     made.names = near_names(["Hope"], set())
@@ -515,7 +515,7 @@ def test_the_churchs_own_rules_hold_in_every_spoken_language(tmp_path: Path) -> 
     english, spanish = (dictionary.lexicon_for(heard, (), lang) for lang in ("en", "es"))
     assert corrected(english, heard).text == "Yohannes said sanctification."
     assert corrected(spanish, heard).text == "Yohannes said sank to fication."
-    # What an operator adds holds at once, in both.
+    # An operator's rule takes effect at once in both languages.
     dictionary.hold("el sabet", "Elisabet")
     assert corrected(dictionary.lexicon_of("es"), "el sabet").text == "Elisabet"
     (tmp_path / "glossary.es-en.toml").write_text('term = [{ say = "gracia", write = "grace" }]\n')

@@ -1,4 +1,4 @@
-"""Nouns that the starter does not know stand in the target language, with the determiner's form."""
+"""Nouns unknown to the starter are put in the target language, with the right determiner."""
 
 import re
 import tomllib
@@ -34,7 +34,7 @@ FILES = sorted(bundled("languages", "words").glob("*.toml"))
         ("The cypresses and search warrants.", "Los cipreses and órdenes de registro."),
         ("The newborn baby and a cotton bag.",) * 2,
         ("The ruins of my Beatitudes.", "Las ruinas of mis Bienaventuranzas."),
-        # Verbs, and nouns that only say what kind of thing another one is.
+        # Verbs, and nouns that only qualify another noun.
         ("God is blessing us, his blessing.", "God is blessing us, su bendición."),
         ("Jacob was wrestling; they mourn, sin ruins us.",) * 2,
         ("Those who hunger and thirst.",) * 2,
@@ -83,6 +83,6 @@ def test_another_translation_must_have_the_nouns_that_were_copied() -> None:
     said, langs = "We carried the coffin out.", ("en", "es")
     assert keeps_borrowed(said, "Sacamos el ataúd.", "Llevamos el Ataúd afuera.", langs)
     assert not keeps_borrowed(said, "Sacamos el ataúd.", "Sacamos la caja.", langs)
-    # What the first one lacks as well nobody has to have.
+    # A noun that the first translation lacks too is not required.
     assert keeps_borrowed(said, "Sacamos la caja.", "Sacamos el cofre.", langs)
     assert keeps_borrowed("We carried it out.", "Lo sacamos.", "La sacamos.", langs)

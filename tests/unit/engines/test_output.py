@@ -56,9 +56,9 @@ END = "<end_of_turn>"
 
 
 def read(*pieces: Piece, source: str = "Well done.", grown: list[str] | None = None) -> Translation:
-    told = [] if grown is None else grown
+    texts = [] if grown is None else grown
     return read_answer(
-        pieces, engine="openai", source=source, target="es", end=END, grow=told.append
+        pieces, engine="openai", source=source, target="es", end=END, grow=texts.append
     )
 
 

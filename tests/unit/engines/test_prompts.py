@@ -38,7 +38,7 @@ def test_translategemma_byte_for_byte() -> None:
 
 
 def test_translategemma_is_asked_as_its_published_template_asks() -> None:
-    """Of the template nothing but what it renders is kept here, by its hash: the text is Google's.
+    """Only the hash of what the template renders is kept here: its text is Google's.
 
     Two public copies of chat_template.jinja render the same; the SHA-256 of their words, joined by
     single spaces, is 1270b1f469c0c1bf9b54cb5519b0affd27b89d9cfbbb289ecac59919cc9f99fe.

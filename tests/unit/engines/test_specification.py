@@ -43,6 +43,6 @@ def test_a_recognizer_leaves_the_gpu_with_a_type_that_the_cpu_knows() -> None:
 def test_it_crosses_to_another_process_and_makes_the_engine_there(
     spec: EngineSpec, kind: type
 ) -> None:
-    there = EngineSpec.from_json(orjson.loads(orjson.dumps(spec.as_json())))
-    assert there == spec
-    assert isinstance(make(there), kind)
+    received = EngineSpec.from_json(orjson.loads(orjson.dumps(spec.as_json())))
+    assert received == spec
+    assert isinstance(make(received), kind)

@@ -97,11 +97,11 @@ NAMES = {"Paul": "Pablo", "John": "Juan", "Peter": "Pedro", "Moses": "Moisés"}
 def test_no_repair_takes_the_place_of_another_term_or_of_a_name(
     sentence: str, name: str, data: st.DataObject
 ) -> None:
-    """Each term of the benchmark, put wherever a translator may say, into whatever is there."""
+    """Any benchmark term, at any place that a translator may choose, in any text."""
     said = f"{sentence} And {name} knew it."
     wanted = GLOSSARY.find(said)
-    there = data.draw(st.lists(st.sampled_from(wanted), unique=True)) if wanted else []
-    words = [term.forms[0] for term in there if term.forms] * 2  # some stand there twice
+    present = data.draw(st.lists(st.sampled_from(wanted), unique=True)) if wanted else []
+    words = [term.forms[0] for term in present if term.forms] * 2  # some occur twice
     words += data.draw(st.lists(st.sampled_from(WORDS), min_size=1, max_size=6))
     text = " ".join(["Hoy", *data.draw(st.permutations([*words, NAMES[name]]))])
 

@@ -1,4 +1,4 @@
-"""CometKiwi's adapter. The model itself is behind a licence, so its package is stood in for."""
+"""CometKiwi's adapter. The model needs a licence, so a fake replaces its package."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pipeline.evaluation.comet import MODEL, CometKiwi
 
 
 class Checkpoint:
-    """What `comet.load_from_checkpoint` returns, as far as it is used (unbabel-comet 2.2)."""
+    """The used part of what `comet.load_from_checkpoint` returns (unbabel-comet 2.2)."""
 
     def __init__(self) -> None:
         self.fails = False
@@ -35,7 +35,7 @@ class Checkpoint:
 
 @pytest.fixture
 def package(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
-    """Stand in for the package `comet`; remember what was asked of it."""
+    """Replace the package `comet` and record the calls to it."""
     seen = SimpleNamespace(names=[], paths=[], checkpoint=Checkpoint(), refuses=False)
     module = ModuleType("comet")
 

@@ -1,4 +1,4 @@
-"""What counts as said, and the file of sentences with what they have to say."""
+"""When a meaning counts as conveyed, and the file of sentences with their meanings."""
 
 from __future__ import annotations
 
@@ -119,6 +119,6 @@ def test_a_wrong_file_is_refused_with_what_is_wrong(
 def test_a_file_without_translations_or_that_is_not_there_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "own.toml"
     file.write_text(ENTRY[: ENTRY.index("es =")], "utf-8")
-    for path, told in ((file, "says nothing of any translation"), (tmp_path / "no", "No such")):
-        with pytest.raises(UsageError, match=told):
+    for path, message in ((file, "says nothing of any translation"), (tmp_path / "no", "No such")):
+        with pytest.raises(UsageError, match=message):
             read(path)

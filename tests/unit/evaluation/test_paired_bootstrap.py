@@ -1,4 +1,4 @@
-"""Scores are sacrebleu's; the verdict tells a loss from chance."""
+"""Scores equal sacrebleu's; the verdict separates a loss from chance."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ GOOD = [sentence.target for sentence in SENTENCES]
 
 
 def damaged(texts: list[str], share: float, seed: int) -> list[str]:
-    """Return texts in which that share of the words is another sentence's."""
+    """Return the texts with `share` of the words replaced by words of random sentences."""
     draw = random.Random(seed)
     every = " ".join(GOOD).split()
     return [
@@ -43,7 +43,7 @@ def test_a_perfect_and_an_empty_translation() -> None:
 
 @pytest.mark.slow
 def test_chance_is_judged_as_sacrebleu_judges_it() -> None:
-    """Its paired bootstrap gives the p-value of one tail: an interval beside zero is p < 2.5 %."""
+    """sacrebleu gives the one-tailed p-value: an interval without zero means p < 2.5 %."""
     a = damaged(GOOD, 0.3, 1)
     metrics = {"BLEU": BLEU(), "chrF++": CHRF(word_order=2)}
     decided = set()
@@ -68,7 +68,7 @@ def test_a_side_is_the_same_as_itself() -> None:
 
 @pytest.mark.slow
 def test_noise_is_not_called_a_difference() -> None:
-    """Translations damaged alike, by other dice, are not worse or better than each other."""
+    """Equal damage with different seeds makes translations neither better nor worse."""
     verdicts = [
         comparison.overall(
             comparison.compare(
@@ -133,8 +133,8 @@ def test_a_recognizer_is_worse_only_where_utterances_agree() -> None:
     spoken = [10] * 60
     same = [(1, count) for count in spoken]
     worse = [(2, count) for count in spoken]
-    told = comparison.compare_errors(same, worse, limit=0.0)
-    assert (told.a, told.b, told.difference, told.verdict) == (90.0, 80.0, -10.0, "worse")
+    found = comparison.compare_errors(same, worse, limit=0.0)
+    assert (found.a, found.b, found.difference, found.verdict) == (90.0, 80.0, -10.0, "worse")
     assert comparison.compare_errors(worse, same, limit=0.0).verdict == "better"
     one = [(9, 10), *same[1:]]
     assert comparison.compare_errors(same, one, limit=0.0).verdict == "cannot tell"

@@ -1,4 +1,4 @@
-"""The reference: read from the demo sermon, repeated, and compared with stretches of time."""
+"""The reference: read from the demo sermon, repeated, and compared with time spans."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ def test_what_was_spoken_to_its_end_counts_however_often(
     audio_s: float, starts: list[float]
 ) -> None:
     recording = Recording(10.0, (sentence(1.0, 2.0), sentence(8.0, 9.5)))
-    told = recording.sentences(audio_s)
-    assert [each.start_s for each in told] == starts
-    assert [each.lap for each in told] == [int(start // 10) for start in starts]
+    sentences = recording.sentences(audio_s)
+    assert [each.start_s for each in sentences] == starts
+    assert [each.lap for each in sentences] == [int(start // 10) for start in starts]
 
 
 @pytest.mark.parametrize(

@@ -20,24 +20,24 @@ def golden(must: dict[str, tuple[str, ...]]) -> Golden:
 
 
 def test_the_recording_is_cut_from_the_demo_sermon_sample_for_sample() -> None:
-    told = json.loads(GOLDEN.read_text("utf-8"))
-    whole, rate = soundfile.read(DEMO / told["from"], dtype="int16")
-    cut, _ = soundfile.read(DEMO / told["audio"], dtype="int16")
-    first, last = round(told["start_s"] * rate), round(told["end_s"] * rate)
+    golden = json.loads(GOLDEN.read_text("utf-8"))
+    whole, rate = soundfile.read(DEMO / golden["from"], dtype="int16")
+    cut, _ = soundfile.read(DEMO / golden["audio"], dtype="int16")
+    first, last = round(golden["start_s"] * rate), round(golden["end_s"] * rate)
     assert np.array_equal(cut, whole[first:last]), "cut it again: demo/README.md tells how"
 
 
 def test_what_is_spoken_is_what_the_sermon_s_reference_has_there() -> None:
-    told = json.loads(GOLDEN.read_text("utf-8"))
+    golden = json.loads(GOLDEN.read_text("utf-8"))
     sermon = json.loads((DEMO / "sermon.json").read_text("utf-8"))
     inside = [
         sentence
         for sentence in sermon["sentences"]
-        if told["start_s"] < sentence["end_s"] and sentence["start_s"] < told["end_s"]
+        if golden["start_s"] < sentence["end_s"] and sentence["start_s"] < golden["end_s"]
     ]
-    assert [(s["en"], s["es"]) for s in inside] == [(told["text"]["en"], told["text"]["es"])]
-    assert told["start_s"] + 0.2 < inside[0]["start_s"]
-    assert inside[0]["end_s"] + 0.2 < told["end_s"]
+    assert [(s["en"], s["es"]) for s in inside] == [(golden["text"]["en"], golden["text"]["es"])]
+    assert golden["start_s"] + 0.2 < inside[0]["start_s"]
+    assert inside[0]["end_s"] + 0.2 < golden["end_s"]
 
 
 def test_the_sentence_itself_misses_nothing_in_either_language() -> None:
@@ -56,7 +56,7 @@ def test_french_is_asked_for_what_spanish_is() -> None:
 
 
 def test_every_word_must_be_heard_and_every_content_word_translated() -> None:
-    """Once "He gained his life" was green for "gave"."""
+    """Once "He gained his life" passed for "gave"."""
     sentence = read_golden(GOLDEN)
     assert sentence.unheard("the lord will keep you from all evil") == []
     assert sentence.unheard("The Lord will heal you from all evil.") == ["keep"]

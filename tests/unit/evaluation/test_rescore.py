@@ -1,4 +1,4 @@
-"""Judging again: the same records and another estimator."""
+"""Rescoring: the same records with another estimator."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.support.utterances import UTC, draft, final, kept, transcript
 
 
 class Judge:
-    """An estimator that says what it is told to."""
+    """An estimator that returns given values."""
 
     name = "judge"
 

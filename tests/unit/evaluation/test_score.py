@@ -43,7 +43,7 @@ STARTED = datetime(2026, 11, 22, 9, 30, tzinfo=UTC)
 
 @dataclass
 class Said:
-    """One utterance of a made-up session: what came out of it, and when."""
+    """One utterance of an invented session: its texts and times."""
 
     start_s: float
     end_s: float
@@ -54,10 +54,10 @@ class Said:
 
 
 def sermon(laps: int = 1) -> list[Said]:
-    """Return what a perfect run would make of the sermon: one utterance for each sentence."""
+    """Return what a perfect run makes of the sermon: one utterance for each sentence."""
     recording = read_recording(SERMON, "en", "es")
-    told = recording.sentences(laps * recording.duration_s)
-    return [Said(s.start_s - 0.25, s.end_s + 0.1, s.source, s.target) for s in told]
+    sentences = recording.sentences(laps * recording.duration_s)
+    return [Said(s.start_s - 0.25, s.end_s + 0.1, s.source, s.target) for s in sentences]
 
 
 def no_fault(fault: Fault) -> None:
@@ -67,7 +67,7 @@ def no_fault(fault: Fault) -> None:
 def session(
     directory: Path, said: Iterable[Said], *, audio_s: float | None, speed: float = 1.0
 ) -> Path:
-    """Write a session with the program's own parts; every final is out 600 ms after its end."""
+    """Write a session with the program's own classes; each final appears 600 ms after its end."""
     recorder = SessionRecorder(
         directory, source="en", targets=("es",), on_fault=no_fault, started_utc=STARTED
     )
@@ -140,7 +140,7 @@ def test_a_perfect_session(tmp_path: Path) -> None:
     assert result.engines == {"gemma": sentences}
     assert result.filtered == {}
     assert result.dropped == {"blocks": 1, "records": 0, "partials": 4, "drafts": 0}
-    assert result.normalized_erasure == 1.0  # every draft began with another word
+    assert result.normalized_erasure == 1.0  # every draft begins with a different word
     assert orjson.loads(orjson.dumps(asdict(result)))["finals"] == sentences
 
 
@@ -201,7 +201,7 @@ def test_a_lost_and_a_filtered_sentence_are_uncovered(tmp_path: Path) -> None:
 def test_a_loop_is_scored_against_as_many_repetitions(tmp_path: Path) -> None:
     lap_s = read_recording(SERMON, "en", "es").duration_s
     once = len(sermon())
-    said = sermon(3)[: 2 * once + 4]  # stopped after four sentences of the third time
+    said = sermon(3)[: 2 * once + 4]  # stopped after four sentences of the third lap
     result = scored(tmp_path, said, audio_s=said[-1].end_s + 0.5)
     assert (result.wer, result.chrf, result.uncovered) == (0.0, 100.0, [])
     assert result.audio_s == pytest.approx(2 * lap_s + 12.7, abs=0.5)
@@ -214,7 +214,7 @@ def test_a_session_that_broke_off_is_held_to_the_whole_sermon(tmp_path: Path) ->
     assert len(result.uncovered) == len(sermon()) - 10
     folder = tmp_path / "2026-11-22T09-30-00"
     with (folder / "diagnostics.jsonl").open("ab") as file:
-        file.write(b'{"type":"utterance","id":10,"st')  # the power went
+        file.write(b'{"type":"utterance","id":10,"st')  # the power failed
     assert score(folder, SERMON) == result
 
 

@@ -1,4 +1,4 @@
-"""The sentences themselves: their number, their terms, and that nothing was trained on them."""
+"""The benchmark sentences: their number, their terms, and that no training used them."""
 
 from __future__ import annotations
 
@@ -43,20 +43,20 @@ def test_a_reference_has_its_own_terms_and_its_source_does_not_by_chance() -> No
         assert sentence.terms, sentence
         assert sentence.missing(sentence.target) == [], sentence
         assert len(set(sentence.terms)) == len(sentence.terms), sentence
-        # A translator that hands the English back must not pass: names and numbers alone would.
+        # Names and numbers alone would let a translator pass that returns the English.
         assert sentence.found(sentence.source) < len(sentence.terms), sentence
 
 
 def test_references_are_written_as_spanish_is() -> None:
     of_spain = {"vosotros", "vuestro", "vuestra", "vuestros", "vuestras", "habéis", "sois"}
     for sentence in SENTENCES:
-        told = sentence.target
-        assert told.count("¿") == told.count("?") == sentence.source.count("?"), told
-        assert told.count("¡") == told.count("!"), told
-        assert told == told.strip()
-        assert "  " not in told, told
-        assert told[-1] in ".?!", told
-        assert not of_spain & set(words(told)), told
+        target = sentence.target
+        assert target.count("¿") == target.count("?") == sentence.source.count("?"), target
+        assert target.count("¡") == target.count("!"), target
+        assert target == target.strip()
+        assert "  " not in target, target
+        assert target[-1] in ".?!", target
+        assert not of_spain & set(words(target)), target
 
 
 def test_the_french_sentences_say_the_same_english() -> None:
@@ -66,13 +66,13 @@ def test_the_french_sentences_say_the_same_english() -> None:
 
 def test_references_are_written_as_our_french_is() -> None:
     for sentence in FRENCH:
-        told = sentence.target
-        assert told.count("?") == sentence.source.count("?"), told
-        assert told == told.strip()
-        assert told[-1] in ".?!", told
-        # As our pages put it: plain apostrophes, and no space before what ends a sentence.
-        assert not re.search(r"  |’| [?!:;]", told), told
-        assert told.count('"') % 2 == 0, told
+        target = sentence.target
+        assert target.count("?") == sentence.source.count("?"), target
+        assert target == target.strip()
+        assert target[-1] in ".?!", target
+        # As on our pages: plain apostrophes, and no space before closing punctuation.
+        assert not re.search(r"  |’| [?!:;]", target), target
+        assert target.count('"') % 2 == 0, target
 
 
 def test_a_pair_without_sentences_of_its_own_says_so() -> None:
@@ -92,7 +92,7 @@ def test_no_sentence_is_in_the_demo_or_was_trained_on() -> None:
 
 @pytest.mark.slow
 def test_no_sentence_is_a_made_up_reference_of_the_training() -> None:
-    """Those are built from patterns: a sentence of ours that fits one could have been made."""
+    """Training references are built from patterns, so one could equal a sentence of ours."""
     made = {key(pair.en) for pair in references.references(5000, random.Random(1))}
     assert len(made) > 1000
     assert [s.source for s in SENTENCES if key(s.source) in made] == []

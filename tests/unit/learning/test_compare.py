@@ -1,4 +1,4 @@
-"""Two models measured in turns, and what is made of it."""
+"""Two models measured in turns, and the resulting verdict."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_a_gemma_is_asked_as_it_was_trained(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_broken_model_is_worse(tmp_path: Path) -> None:
-    """A Marian that is asked in the target language: it was trained for the other direction."""
+    """The other model is the starter Gemma with a part of its weights set to zero."""
     spoiled = SentenceSet("gate", tuple(read()[:30]))
     loaded = load(flags={"session.directory": str(tmp_path)})
     made = compare_translators(loaded, "gemma", ("tiny", str(shuffled(tmp_path))), [spoiled])
@@ -80,7 +80,7 @@ def test_a_broken_model_is_worse(tmp_path: Path) -> None:
 
 
 def shuffled(tmp_path: Path) -> Path:
-    """Return a copy of the starter Gemma with a stretch of its weights put to nothing."""
+    """Return a copy of the starter Gemma with a part of its weights set to zero."""
     (weights,) = bundled("models", "tiny", "gemma").glob("*.gguf")
     copy = tmp_path / weights.name
     content = bytearray(weights.read_bytes())
@@ -100,25 +100,25 @@ def test_recognizers_are_compared_by_their_wrong_words(tmp_path: Path) -> None:
         Spoken(golden, "The Lord will keep you from all evil.", set="voices"),
     ]
     made = compare_recognizers(loaded, ("starter", "starter"), sound)
-    told = {(each.set, each.measure): each for each in made.measured}
-    assert told.keys() == {
+    measures = {(each.set, each.measure): each for each in made.measured}
+    assert measures.keys() == {
         ("own sound", "100 - WER"),
         ("own sound", "terms, %"),
         ("voices", "100 - WER"),
     }
     assert all(each.difference.a == each.difference.b for each in made.measured)
-    assert told["own sound", "100 - WER"].difference.a < 50
-    assert told["voices", "100 - WER"].difference.a > 80
-    assert told["own sound", "terms, %"].count == 1
-    assert told["own sound", "terms, %"].difference.a == 50
+    assert measures["own sound", "100 - WER"].difference.a < 50
+    assert measures["voices", "100 - WER"].difference.a > 80
+    assert measures["own sound", "terms, %"].count == 1
+    assert measures["own sound", "terms, %"].difference.a == 50
     assert made.verdict == "deploy"
 
 
 def test_nothing_to_measure_is_told(tmp_path: Path) -> None:
     loaded = load(flags={"session.directory": str(tmp_path)})
-    with pytest.raises(LearningError) as told:
+    with pytest.raises(LearningError) as raised:
         compare_translators(loaded, "gemma", ("starter", "starter"), [])
-    assert told.value.code == "nothing-to-measure"
-    with pytest.raises(LearningError) as told:
+    assert raised.value.code == "nothing-to-measure"
+    with pytest.raises(LearningError) as raised:
         compare_recognizers(loaded, ("starter", "starter"), [])
-    assert told.value.code == "nothing-to-measure"
+    assert raised.value.code == "nothing-to-measure"

@@ -1,4 +1,4 @@
-"""The rhythm: which commands are due, when they wait, and what ends them."""
+"""The schedule: which commands are due, when they wait, and what ends them."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ def test_it_waits_while_a_service_is_going_on(sessions: Path) -> None:
     with journal.open("rb+") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         assert is_serving(sessions)
-        with pytest.raises(LearningError) as told:
+        with pytest.raises(LearningError) as raised:
             run([Step(("learn", "focus"))], [], directory=sessions, on_step=print)
-        assert told.value.code == "service-running"
+        assert raised.value.code == "service-running"
         os.utime(journal, (0, time.time() - QUIET_S - 1))
         assert not is_serving(sessions), "the machine is on, but nobody has spoken for long"
 
@@ -61,7 +61,7 @@ def test_without_sessions_nothing_is_going_on(sessions: Path) -> None:
 def test_a_step_that_fails_leaves_the_others(
     sessions: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The commands are real ones that end at once; `reload` finds no token and ends with 1."""
+    """The commands are real and end at once; `reload` finds no token and exits with 1."""
     monkeypatch.chdir(sessions.parent)
     steps = [
         Step(("config", "--no-such-option")),
@@ -78,19 +78,19 @@ def test_a_step_that_fails_leaves_the_others(
 def test_a_service_that_begins_ends_the_step(
     sessions: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The command is a real one that serves until SIGTERM."""
+    """The command is real and serves until SIGTERM."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(cycle, "_LOOK_S", 0.5)
     hold(tmp_path / "elsewhere", [GOOD])
     journal = hold(sessions, [GOOD]) / JOURNAL
-    with journal.open("rb+") as file, pytest.raises(LearningError) as told:
+    with journal.open("rb+") as file, pytest.raises(LearningError) as raised:
         run(
             [Step(("replay", "last", "--sessions", "elsewhere", "--port", "0"))],
             [],
             directory=sessions,
             on_step=lambda _: fcntl.flock(file, fcntl.LOCK_EX),
         )
-    assert told.value.code == "service-running"
+    assert raised.value.code == "service-running"
 
 
 def test_the_focus_is_kept_for_the_dashboard(tmp_path: Path) -> None:
@@ -98,6 +98,6 @@ def test_the_focus_is_kept_for_the_dashboard(tmp_path: Path) -> None:
     assert read_focus(data) is None
     assert keep_focus(data) == read_focus(data)
     (tmp_path / "focus.json").write_text("{")
-    with pytest.raises(LearningError) as told:
+    with pytest.raises(LearningError) as raised:
         read_focus(data)
-    assert told.value.code == "focus-unreadable"
+    assert raised.value.code == "focus-unreadable"

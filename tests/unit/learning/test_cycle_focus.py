@@ -1,4 +1,4 @@
-"""What to look at next: the terms that are misheard, who is heard worst, the worst captions."""
+"""What to review next: misheard terms, the speakers recognized worst, the worst captions."""
 
 from __future__ import annotations
 

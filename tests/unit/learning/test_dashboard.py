@@ -28,12 +28,12 @@ def folders(tmp_path: Path) -> list[Path]:
 
 
 def test_a_service_in_figures(folders: list[Path]) -> None:
-    told = figures(folders[0])
-    assert (told.name, told.captions, told.minutes) == (NAME, 3, 15.0)
-    assert told.good == pytest.approx(2 / 3)
-    assert told.wer == pytest.approx(1 / 14, abs=1e-3), "Ezra was said for Esther"
-    assert told.reviewed_minutes == pytest.approx(0.1)
-    assert len(told.estimates) == 3
+    found = figures(folders[0])
+    assert (found.name, found.captions, found.minutes) == (NAME, 3, 15.0)
+    assert found.good == pytest.approx(2 / 3)
+    assert found.wer == pytest.approx(1 / 14, abs=1e-3), "Ezra was said for Esther"
+    assert found.reviewed_minutes == pytest.approx(0.1)
+    assert len(found.estimates) == 3
     assert figures(folders[1]).wer is None
 
 
@@ -99,5 +99,5 @@ def test_a_broken_session_is_named_and_left_out(folders: list[Path], tmp_path: P
 
 def test_a_service_without_speech_has_no_figures(tmp_path: Path) -> None:
     silent = hold(tmp_path, [])
-    told = figures(silent)
-    assert (told.captions, told.p95_s, told.good, told.estimates) == (0, None, None, ())
+    found = figures(silent)
+    assert (found.captions, found.p95_s, found.good, found.estimates) == (0, None, None, ())

@@ -1,4 +1,4 @@
-"""A new model into service and out again; the one in use is never touched."""
+"""Deploying a new model and rolling it back; the model in use is never touched."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def data(tmp_path: Path) -> DataFolder:
 
 
 def compared(data: DataFolder, model: Path, verdict: Advice, prompt: str = "") -> None:
-    told = ModelComparison(
+    comparison = ModelComparison(
         utc="2026-11-22T09:30:00.000+00:00",
         role="gemma",
         old="starter",
@@ -64,7 +64,7 @@ def compared(data: DataFolder, model: Path, verdict: Advice, prompt: str = "") -
         reasons=("chrF++ of gate -3.0 (-4.0 to -2.0)",) if verdict == "keep" else (),
         prompt=prompt,
     )
-    keep(data, told)
+    keep(data, comparison)
 
 
 def again(config: Path) -> Loaded:
@@ -89,9 +89,9 @@ def test_the_next_start_uses_it_and_one_command_goes_back(
     rollback(again(config), data, "gemma")
     assert config.read_text() == before
     assert used.exists(), "it is kept"
-    with pytest.raises(LearningError) as told:
+    with pytest.raises(LearningError) as raised:
         rollback(again(config), data, "gemma")
-    assert told.value.code == "nothing-deployed"
+    assert raised.value.code == "nothing-deployed"
 
 
 def test_a_model_is_asked_as_it_was_when_it_was_compared(
@@ -128,9 +128,9 @@ def test_a_model_that_was_not_found_good_stays_out(
     if verdict is not None:
         compared(data, model, verdict)
     before = config.read_bytes()
-    with pytest.raises(LearningError) as told:
+    with pytest.raises(LearningError) as raised:
         deploy(again(config), data, "gemma", model, "ours")
-    assert told.value.code == code
+    assert raised.value.code == code
     assert config.read_bytes() == before
     assert deploy(again(config), data, "gemma", model, "ours", force=True).name == "ours"
 
@@ -149,9 +149,9 @@ def test_what_cannot_be_deployed_changes_nothing(
 ) -> None:
     wrong = {("../out", model): "name-malformed", ("ours", Path("none.gguf")): "model-missing"}
     for (name, file), code in wrong.items():
-        with pytest.raises(LearningError) as told:
+        with pytest.raises(LearningError) as raised:
             deploy(again(config), data, "gemma", file, name, force=True)
-        assert told.value.code == code
+        assert raised.value.code == code
     assert again(config).settings.translate.final.model == "starter"
 
 
@@ -162,9 +162,9 @@ def test_a_full_disk_leaves_the_model_in_use(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("pipeline.learning.deploy.shutil.copyfile", full)
-    with pytest.raises(LearningError) as told:
+    with pytest.raises(LearningError) as raised:
         deploy(again(config), data, "gemma", model, "ours", force=True)
-    assert told.value.code == "models-unwritable"
+    assert raised.value.code == "models-unwritable"
     assert again(config).settings.translate.final.model == "starter"
     assert read_deployments(data) == []
 
@@ -173,18 +173,18 @@ def test_a_key_that_something_else_sets_is_told(
     config: Path, model: Path, data: DataFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("STARK_TRANSLATE__TRANSLATE__FINAL__MODEL", "starter")
-    with pytest.raises(LearningError) as told:
+    with pytest.raises(LearningError) as raised:
         deploy(again(config), data, "gemma", model, "ours", force=True)
-    assert told.value.code == "key-overridden"
+    assert raised.value.code == "key-overridden"
 
 
 def test_without_a_file_of_settings_it_is_told(
     model: Path, data: DataFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     loaded = replace(load(flags={"models.directory": str(tmp_path / "models")}), file=None)
-    with pytest.raises(LearningError) as told:
+    with pytest.raises(LearningError) as raised:
         deploy(loaded, data, "gemma", model, "ours", force=True)
-    assert told.value.code == "config-missing"
+    assert raised.value.code == "config-missing"
 
 
 def test_a_config_that_cannot_be_written_is_no_deployment(

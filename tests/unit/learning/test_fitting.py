@@ -1,4 +1,4 @@
-"""Fitting what tells wrong captions from right ones."""
+"""Fitting the model that separates wrong captions from right ones."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pipeline.learning.fitting import ENOUGH, FEWEST, auc, fit, is_enough, parte
 
 
 def made(count: int = 400) -> tuple[list[Evidence], list[bool]]:
-    """Return evidence of which wrong ones have the lower score, one in three without a score."""
+    """Return evidence in which wrong captions score lower; one in three has no score."""
     rng = random.Random(4)
     wrong = [rng.random() < 0.3 for _ in range(count)]
     evidence = [
@@ -32,7 +32,7 @@ def test_a_fitted_judge_tells_wrong_from_right() -> None:
     assert auc(scores, wrong) > 0.95
     weight = dict(zip(FEATURES, model.weights, strict=True))
     assert weight["quick_mean"] < 0 < weight["length"]
-    assert weight["heard"] == 0  # never known
+    assert weight["heard"] == 0  # no evidence has it
     assert sum(scores) / len(scores) == pytest.approx(sum(wrong) / len(wrong), abs=0.02)
 
 

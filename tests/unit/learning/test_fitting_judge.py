@@ -17,7 +17,7 @@ from tests.support.utterances import draft, final, kept
 
 
 def decided(count: int, *, wrong: float = 0.4) -> list[tuple[Evidence, bool]]:
-    """Return decisions that only the recognizer's certainty foretells."""
+    """Return decisions that only the recognizer's confidence predicts."""
     rng = random.Random(8)
     judged = [rng.random() < wrong for _ in range(count)]
     return [(Evidence(heard=rng.gauss(-3 if bad else -0.5, 0.7)), bad) for bad in judged]

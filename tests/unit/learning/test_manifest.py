@@ -1,4 +1,4 @@
-"""The manifest beside what a step made."""
+"""The manifest beside the output of a step."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ def test_it_names_inputs_with_hashes_settings_versions_and_figures(tmp_path: Pat
         settings={"seed": 1, "bible": Path("bible.tsv")},
         figures={"pairs": 3},
     )
-    told = orjson.loads(out.read_bytes())
-    assert told["inputs"] == [
+    manifest = orjson.loads(out.read_bytes())
+    assert manifest["inputs"] == [
         {"file": "pairs.jsonl", "bytes": 4, "sha256": hashlib.sha256(b"one\n").hexdigest()}
     ]
-    assert (told["step"], told["figures"]) == ("mix", {"pairs": 3})
-    assert told["settings"] == {"seed": 1, "bible": "bible.tsv"}
-    assert "sacrebleu" in told["versions"]
+    assert (manifest["step"], manifest["figures"]) == ("mix", {"pairs": 3})
+    assert manifest["settings"] == {"seed": 1, "bible": "bible.tsv"}
+    assert "sacrebleu" in manifest["versions"]

@@ -1,4 +1,4 @@
-"""What engines are measured with."""
+"""The sentences and the sound that engines are measured with."""
 
 from __future__ import annotations
 
@@ -105,6 +105,6 @@ def test_sound_is_read_whole() -> None:
 
 
 def test_sound_without_metadata_is_told(tmp_path: Path) -> None:
-    with pytest.raises(LearningError) as told:
+    with pytest.raises(LearningError) as raised:
         sound_sets(DataFolder(tmp_path), "en", tmp_path)
-    assert told.value.code == "sound-unreadable"
+    assert raised.value.code == "sound-unreadable"

@@ -1,4 +1,4 @@
-"""Starting the trainers: what is run, and what is said where they cannot."""
+"""Starting the trainers: the commands, and the errors when they cannot start."""
 
 from __future__ import annotations
 
@@ -55,15 +55,15 @@ def test_a_translator_learns_the_language_of_the_settings(order: TrainingOrder) 
 
 def test_a_checkout_and_torch_are_needed_and_said(order: TrainingOrder, tmp_path: Path) -> None:
     require_trainers()
-    with pytest.raises(LearningError, match="this is no checkout") as told:
+    with pytest.raises(LearningError, match="this is no checkout") as raised:
         train(order, on_line=print, checkout=tmp_path)
-    assert told.value.code == "train-unavailable"
+    assert raised.value.code == "train-unavailable"
 
 
 def test_without_a_mix_it_is_told(order: TrainingOrder, tmp_path: Path) -> None:
-    with pytest.raises(LearningError) as told:
+    with pytest.raises(LearningError) as raised:
         train(replace(order, material=tmp_path / "none"), on_line=print)
-    assert told.value.code == "mix-missing"
+    assert raised.value.code == "mix-missing"
 
 
 def test_a_trainer_that_fails_is_told_with_its_last_words(
@@ -75,8 +75,8 @@ def test_a_trainer_that_fails_is_told_with_its_last_words(
         (folder / "__init__.py").touch()
     (place / "train_marian.py").write_text("print('step 1')\nraise SystemExit('no memory left')\n")
     lines: list[str] = []
-    with pytest.raises(LearningError, match="no memory left") as told:
+    with pytest.raises(LearningError, match="no memory left") as raised:
         train(order, on_line=lines.append, checkout=tmp_path / "checkout")
-    assert told.value.code == "training-failed"
+    assert raised.value.code == "training-failed"
     assert lines[0] == "step 1"
     assert sys.executable in commands(order)[0]

@@ -1,4 +1,4 @@
-"""What two models' measures come to."""
+"""The verdict on two models from their measures."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ def measured(
     measure: str = "chrF++",
 ) -> Measured:
     gain = sum(ends) / 2
-    told = Difference(50.0, 50.0 + gain, gain, *ends, 0.0, verdict)
-    return Measured(set=of, measure=measure, count=count, difference=told)
+    difference = Difference(50.0, 50.0 + gain, gain, *ends, 0.0, verdict)
+    return Measured(set=of, measure=measure, count=count, difference=difference)
 
 
 GUARDS = [measured("gate, general"), measured("preaching")]
@@ -34,10 +34,10 @@ def test_one_own_sentence_does_not_outweigh_unseen_preaching() -> None:
     advice, reasons = advise(found)
     assert advice == "keep"
     assert reasons == ("chrF++ of preaching -4.0 (-7.7 to -0.4)",)
-    told = " ".join(in_words(found))
-    assert told.startswith("Keep the model that you have.")
-    assert "preaching of other churches got worse by 4.0 points of 100" in told
-    assert "Of your own sermons only 1 was measured" in told
+    text = " ".join(in_words(found))
+    assert text.startswith("Keep the model that you have.")
+    assert "preaching of other churches got worse by 4.0 points of 100" in text
+    assert "Of your own sermons only 1 was measured" in text
 
 
 @pytest.mark.parametrize(

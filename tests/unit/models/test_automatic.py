@@ -1,4 +1,4 @@
-"""Models chosen by "auto", and what the models of the settings were made for."""
+"""Models chosen by "auto", and what the configured models were made for."""
 
 from __future__ import annotations
 
@@ -277,8 +277,8 @@ def test_so_do_its_pauses_which_the_settings_overrule(tmp_path: Path) -> None:
     (tmp_path / "ours").mkdir()
     assert own_pauses(ours.settings) == {"hold_ms": 900}
     assert ours.settings.vad.fitted({"hold_ms": 900, "join_ms": 7}).hold_ms == 900
-    told = load(flags={"vad.hold_ms": 0, "vad.silence_ms": 200}).settings.vad
-    assert (told.fitted({"hold_ms": 900}).hold_ms, told.fitted({}).silence_ms) == (0, 200)
+    vad = load(flags={"vad.hold_ms": 0, "vad.silence_ms": 200}).settings.vad
+    assert (vad.fitted({"hold_ms": 900}).hold_ms, vad.fitted({}).silence_ms) == (0, 200)
 
 
 def test_the_starter_keeps_those_that_are_built_in() -> None:

@@ -1,4 +1,4 @@
-"""How it stands with every model."""
+"""The state of every model."""
 
 from __future__ import annotations
 

@@ -98,7 +98,7 @@ def test_a_folder_that_cannot_be_written_remembers_nothing(tmp_path: Path, model
 def test_two_engines_that_crash_at_once_are_both_remembered(
     tmp_path: Path, model: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each engine has a history of its own over one file."""
+    """Each engine has its own history object over the same file."""
     file, other = tmp_path / "crashes.json", tmp_path / "other.gguf"
     other.write_bytes(b"GGUF")
 

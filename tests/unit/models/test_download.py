@@ -90,20 +90,20 @@ def refused(store: ModelLibrary, code: str, name: str = "ours", revision: str = 
 
 @pytest.mark.slow
 def test_a_model_of_the_registry(hub: Hub, store: ModelLibrary) -> None:
-    told: list[int] = []
+    sizes: list[int] = []
     checked: list[int] = []
     ordered = ordered_here(store)
     assert (ordered.commit, ordered.licence, ordered.role) == (COMMIT, "apache-2.0", "stt")
-    manifest = download.pull(ordered, store, PullProgress(told.append, checked.append))
-    assert sum(told) == sum(checked) == ordered.size_bytes == manifest.size_bytes
+    manifest = download.pull(ordered, store, PullProgress(sizes.append, checked.append))
+    assert sum(sizes) == sum(checked) == ordered.size_bytes == manifest.size_bytes
     assert store.manifest("ours") == manifest
     assert (manifest.repository, manifest.revision) == ("church/whisper", COMMIT)
     wanted = {p: d for p, d in WHISPER.items() if p in OWN}
     assert {f.path: (f.size_bytes, f.sha256) for f in manifest.files} == {
         path: (len(data), sha256(data)) for path, data in wanted.items()
     }
-    there = {f.name for f in store.folder("ours").iterdir()}
-    assert there == {*wanted, "manifest.json"}
+    names = {f.name for f in store.folder("ours").iterdir()}
+    assert names == {*wanted, "manifest.json"}
     assert store.halves() == []
     assert store.faults(manifest, hashes=True) == []
 
@@ -163,12 +163,12 @@ def test_what_is_here_and_right_is_not_fetched_again(hub: Hub, store: ModelLibra
     (store.folder("ours") / "tokenizer.json").unlink()
     damage(store.folder("ours") / "vocabulary.json")
     hub.requests.clear()
-    told: list[int] = []
+    sizes: list[int] = []
     checked: list[int] = []
-    manifest = download.pull(ordered_here(store), store, PullProgress(told.append, checked.append))
+    manifest = download.pull(ordered_here(store), store, PullProgress(sizes.append, checked.append))
     assert store.faults(manifest, hashes=True) == []
     assert hub.asked("model.bin") == []
-    assert sum(told) == sum(checked) == manifest.size_bytes
+    assert sum(sizes) == sum(checked) == manifest.size_bytes
     names = {request.path.rpartition("/")[2] for request in hub.requests}
     assert names & set(WHISPER) == {"config.json", "tokenizer.json", "vocabulary.json"}
 
@@ -276,7 +276,7 @@ class TestNetwork:
         self, store: ModelLibrary, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         huggingface_hub.close_session()
-        with hub_here({}) as proxy:  # it knows no CONNECT
+        with hub_here({}) as proxy:  # it does not support CONNECT
             monkeypatch.setenv("HF_ENDPOINT", "https://hub.invalid")
             monkeypatch.setenv("HTTPS_PROXY", proxy.endpoint)
             assert "proxy" in refused(store, "hub-unreachable").message
@@ -294,7 +294,7 @@ class TestDisk:
     def test_too_little_room_is_said_before_anything_is_fetched(
         self, hub: Hub, store: ModelLibrary, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        whole = shutil.disk_usage(store.directory).total  # what is free changes meanwhile
+        whole = shutil.disk_usage(store.directory).total  # the free space changes meanwhile
         monkeypatch.setattr(download, "_SPARE_BYTES", whole)
         error = refused(store, "disk-short")
         assert str(store.directory) in error.message
@@ -312,7 +312,7 @@ class TestDisk:
         monkeypatch.setattr("shutil.disk_usage", lambda _: usage)
         with pytest.raises(ModelError, match=r"\[disk-short\]"):
             pull(store)
-        # What is the same needs no room.
+        # Unchanged content needs no space.
         hub.repositories["church/whisper"]["model.bin"] = WEIGHTS
         assert pull(store).size_bytes > len(WEIGHTS)
 

@@ -1,4 +1,4 @@
-"""One file over real sockets: cut, taken up again, wrong, endless."""
+"""One file over real sockets: cut off, resumed, wrong, endless."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
 
 
 def described(hub: Hub, path: str) -> HubFile:
-    """Return what the hub says of a file: a SHA-256 of a large one, git's hash of a small one."""
+    """Return what the hub reports of a file: a large one's SHA-256, a small one's git hash."""
     data = hub.repositories["church/model"][path]
     url = f"{hub.endpoint}/church/model/resolve/{COMMIT}/{path}"
     if path.endswith(".bin"):
@@ -40,7 +40,7 @@ def described(hub: Hub, path: str) -> HubFile:
 
 
 class Counts:
-    """What a pull was told on its way."""
+    """The progress that a pull reports."""
 
     def __init__(self) -> None:
         self.bytes: list[int] = []
@@ -49,7 +49,7 @@ class Counts:
 
 
 def asked(hub: Hub, name: str) -> list[str]:
-    """Return the ranges that the storage, or for a small file the hub, was asked for."""
+    """Return the ranges requested from the storage or, for a small file, from the hub."""
     server = "storage" if name.endswith(".bin") else "hub"
     return [request.range for request in hub.asked(name) if request.server == server]
 
@@ -157,7 +157,7 @@ class TestWhatIsHere:
 
 
 class ConnectError(Exception):
-    """As httpx2 has it, for what no test can bring about here."""
+    """Like httpx2's error, for failures that no test can cause here."""
 
     __module__ = "httpx2"
 
@@ -174,10 +174,10 @@ class ConnectError(Exception):
     ],
 )
 def test_every_error_gets_its_code_and_fix(error: Exception, code: str, says: str) -> None:
-    told = explain(error, "owner/name", "main")
-    assert told is not None
-    assert told.code == code
-    assert says in f"{told.message} {told.fix}"
+    explained = explain(error, "owner/name", "main")
+    assert explained is not None
+    assert explained.code == code
+    assert says in f"{explained.message} {explained.fix}"
 
 
 def test_our_own_mistakes_are_not_explained_away() -> None:
@@ -199,9 +199,9 @@ def test_the_page_is_that_of_the_hub_in_use(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 class Answering:
-    """A session whose server sends the whole file, whatever was asked for; a few bytes come first.
+    """A session whose server ignores the range and sends the whole file, a few bytes first.
 
-    It is its own answer.
+    The session is also the response.
     """
 
     status_code = 200
@@ -223,7 +223,7 @@ def test_starting_anew_near_the_end_is_not_taken_for_too_much(
 ) -> None:
     (tmp_path / "model.bin").write_bytes(LARGE[:-1])
     monkeypatch.setattr("huggingface_hub.get_session", Answering)
-    # The first try has to do: nothing has been lost on the way.
+    # The first try must succeed: the connection has lost nothing.
     monkeypatch.setattr(hub_client, "_WAITS_S", ())
     get(described(hub, "model.bin"), tmp_path, tmp_path / "none", PullProgress())
     assert (tmp_path / "model.bin").read_bytes() == LARGE

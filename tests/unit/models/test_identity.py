@@ -37,7 +37,7 @@ def test_a_model_that_ships_comes_with_the_command_that_finds_a_better_one(
 
 def test_a_model_that_cannot_be_read_is_left_to_its_engine(tmp_path: Path) -> None:
     model = tmp_path / "whisper"
-    (model / "model.bin").mkdir(parents=True)  # found, and not readable
+    (model / "model.bin").mkdir(parents=True)  # found, but not readable
     settings = load(flags={"stt.model": str(model)}).settings
     assert "stt" not in {each.engine for each in used_models(settings)}
     assert str(model) not in {each.setting for each in used_models(settings)}

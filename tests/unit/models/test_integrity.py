@@ -81,23 +81,23 @@ def unexpected(error: BaseException) -> None:
 
 def test_in_the_background_each_wrong_file_is_told(pulled: Path) -> None:
     flip(pulled / "model.bin")
-    told: list[str] = []
-    hashing = BackgroundHashing([pulled, pulled, Path("/nowhere")], told.append, unexpected)
+    messages: list[str] = []
+    hashing = BackgroundHashing([pulled, pulled, Path("/nowhere")], messages.append, unexpected)
     hashing.start()
     hashing._thread.join(20)
     hashing.stop()
-    assert len(told) == 1
-    assert "Fetch or install it again" in told[0]
+    assert len(messages) == 1
+    assert "Fetch or install it again" in messages[0]
 
 
 def test_the_end_waits_for_one_piece_at_most(pulled: Path) -> None:
-    """The second file, larger than what is read at once, is not read to its end."""
+    """The second file is larger than one read and is not read to its end."""
     shutil.copyfile("/dev/null", pulled / "config.json")
-    told: list[str] = []
+    messages: list[str] = []
     begun = threading.Event()
 
     def tell(message: str) -> None:
-        told.append(message)
+        messages.append(message)
         begun.set()
 
     hashing = BackgroundHashing([pulled] * 2 + [pulled.parent], tell, unexpected)

@@ -102,7 +102,7 @@ def test_a_folder_of_ones_own_is_neither_replaced_nor_deleted(tmp_path: Path) ->
         pulled(tmp_path, "ours", "stt", {"model.bin": b"1"})
     with pytest.raises(ModelError, match=r"There is no another"):
         ModelLibrary(tmp_path).remove("another")
-    ModelLibrary(tmp_path).remove("ours")  # what the pull had begun
+    ModelLibrary(tmp_path).remove("ours")  # removes what the pull had begun
     with pytest.raises(ModelError, match=r"There is no ours"):
         ModelLibrary(tmp_path).remove("ours")
     assert (tmp_path / "ours" / "model.bin").read_bytes() == b"trained for weeks"

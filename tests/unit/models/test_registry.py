@@ -1,4 +1,4 @@
-"""The shipped registry, one's own beside it, and what a value in the settings can look like."""
+"""The shipped registry, the user's own registry, and the forms of a value in the settings."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ def test_a_registry_is_parsed_once_until_it_changes(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("model", SHIPPED, ids=lambda model: f"{model.name} {model.role}")
 def test_every_file_is_listed_and_as_it_was_made(model: Shipped) -> None:
-    """After making one anew: python -m training.export.list_shipped_files."""
+    """After rebuilding a model, run python -m training.export.list_shipped_files."""
     needs_file(model.folder)
     files = {file for file in model.folder.iterdir() if file.is_file()}
     assert {file for file, _ in known_files(model.folder)} == files
@@ -187,7 +187,7 @@ def test_those_that_ship_are_asked_in_their_own_way() -> None:
 
 
 def test_what_is_made_from_gemma_carries_its_terms() -> None:
-    """Section 3.1 of the terms: a copy of them, a notice, and a statement of what was changed."""
+    """Section 3.1 of the terms requires their text, a notice, and a statement of the changes."""
     for model in SHIPPED:
         if model.licence == "Gemma":
             assert (model.folder / "TERMS.md").read_text("utf-8").startswith("# Gemma Terms of Use")

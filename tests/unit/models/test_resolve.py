@@ -1,4 +1,4 @@
-"""From the word in the settings to the files."""
+"""From the model name in the settings to the files."""
 
 from __future__ import annotations
 

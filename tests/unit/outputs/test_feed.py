@@ -16,17 +16,17 @@ NOON = datetime(2026, 11, 22, 12, tzinfo=UTC)
 
 
 def to(program: Any, server: WebRecorder, path: str = "", place: str = "") -> Output:
-    """Return the setting of a program at a server."""
+    """Return the settings of an output to a program at a server."""
     return Output(program=program, url=f"{server.url}{path}", place=place)
 
 
 def texts(server: WebRecorder) -> list[str]:
-    """Return what a stream was given, in the order in which it came."""
+    """Return the texts that a stream received, in order."""
     return [each.body.decode().splitlines()[1] for each in server.sent]
 
 
 def begin(feed: OutputFeed, screen: WebRecorder) -> None:
-    """Start a feed, and forget that it has cleared its screen."""
+    """Start a feed and drop the request that clears its screen."""
     feed.start(print)
     until(lambda: screen.sent)
     screen.sent.clear()
@@ -52,7 +52,7 @@ def test_a_screen_has_the_newest_final_and_loses_what_is_hidden() -> None:
         edited, hidden = board.edit(1, "tarde"), board.hide(2)
         assert edited
         assert hidden
-        feed.on_caption(edited)  # it is not on screen any more
+        feed.on_caption(edited)  # it is no longer on screen
         feed.on_caption(hidden)
         until(lambda: len(server.sent) == 3)
         feed.close()
@@ -117,13 +117,13 @@ def test_what_still_waits_for_a_stream_follows_the_operator() -> None:
         feed.start(print)
         for key in (1, 2, 3, 4):
             feed.on_settled(shown(board, key, f"maquina {key}"), NOON)
-        until(lambda: server.sent)  # the first one: it hangs, and can no longer be taken back
+        until(lambda: server.sent)  # the first request hangs and cannot be taken back
         for message in (board.hide(1), board.hide(2), board.edit(3, "operador")):
             assert message
             feed.on_caption(message)
         server.go_on()
         until(lambda: len(server.sent) == 3)
-        again = board.unhide(2)  # while it was hidden it waited
+        again = board.unhide(2)  # it was still waiting when it was hidden
         assert again
         feed.on_caption(again)
         until(lambda: len(server.sent) == 4)

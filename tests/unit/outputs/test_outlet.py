@@ -81,7 +81,7 @@ def test_an_error_that_nobody_expected_is_told_and_the_next_caption_is_shown() -
 
 
 class Meeting(WebRecorder):
-    """As Zoom's documentation describes a meeting: each number once, and the last one is told."""
+    """Zoom as documented: it takes each number once and answers with the last one."""
 
     def __init__(self, last: int) -> None:
         super().__init__()
@@ -125,7 +125,7 @@ def test_zoom_gets_once_what_arrived_without_an_answer(monkeypatch: pytest.Monke
         outlet.start()
         outlet.show(1, Shown("uno", NOON))
         until(lambda: meeting.texts == ["uno"] and not outlet.waiting)
-        meeting.fails_once = True  # it has the caption, and says that it is broken
+        meeting.fails_once = True  # it takes the caption but answers with an error
         for key, text in ((2, "dos"), (3, "tres")):
             outlet.show(key, Shown(text, NOON))
         until(lambda: len(meeting.texts) == 3)
@@ -183,7 +183,7 @@ def test_a_screen_that_was_away_gets_the_newest_text_alone() -> None:
         outlet = Outlet("vMix", vmix(server.url, "1"), print, is_screen=True)
         outlet.start()
         outlet.show(0, Shown("0", NOON))
-        until(lambda: server.sent)  # it hangs
+        until(lambda: server.sent)  # the request hangs
         for number in range(1, 9):
             outlet.show(number, Shown(str(number), NOON))
         server.go_on()
@@ -205,7 +205,7 @@ def test_what_is_too_old_is_not_sent_when_a_program_is_back(
         until(lambda: not (youtube_outlet.waiting or vmix_outlet.waiting))
         for outlet in (youtube_outlet, vmix_outlet):
             outlet.close()
-    # A screen still shows what it had before: nothing is better than that.
+    # A screen still shows its previous text: an empty text is better.
     assert (stream.sent, screen.titles) == ([], [""])
 
 

@@ -70,7 +70,7 @@ def test_freeshow_is_told_action_variable_and_text() -> None:
         shown = Shown(text, SHOWN.spoken_utc)
         request = freeshow("http://127.0.0.1:5506/", " Captions ")(shown, 1)
         assert request.url == "http://127.0.0.1:5506/"
-        assert request.headers["Content-Type"] == "application/json"  # it reads no other body
+        assert request.headers["Content-Type"] == "application/json"  # FreeShow reads no other body
         assert request.body is not None
         assert orjson.loads(request.body) == {
             "action": "change_variable",

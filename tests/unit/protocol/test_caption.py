@@ -1,4 +1,4 @@
-"""A caption's type holds what the journal may say; what is encoded is in test_codec.py."""
+"""The caption type enforces what the journal may contain; test_codec.py tests the encoding."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def broken(**changes: object) -> str:
 
 def test_a_caption_survives_the_journal() -> None:
     assert codec.parse_caption(codec.encode(CAPTION)) == CAPTION
-    # A number that a page still counts exactly.
+    # The largest number that a page still counts exactly.
     assert codec.parse_caption(broken(seq=MAX_INT)).seq == MAX_INT
 
 

@@ -72,7 +72,7 @@ def rule(heard: str, write: str) -> str:
     return command("add-rule", heard=heard, write=write)
 
 
-# The document and the code say the same
+# The document and the code agree
 
 
 def test_documented_captions_are_read_and_written_back_unchanged() -> None:

@@ -1,4 +1,4 @@
-"""What a command is about; what it may say is in test_codec.py."""
+"""Which caption a command is about; test_codec.py tests its fields."""
 
 from __future__ import annotations
 

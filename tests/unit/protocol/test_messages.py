@@ -1,4 +1,4 @@
-"""What a real hub sends is what schema/messages says, and what it takes is too."""
+"""A real hub sends and accepts what schema/messages describes."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_every_message_has_its_schema() -> None:
 @pytest.mark.slow
 def test_an_operator_gets_what_the_schemas_say(tmp_path: Path) -> None:
     session = eventful(tmp_path / "a")
-    # No rehearsal, no short hello, no second device; a sign of life where it takes ten seconds.
+    # No rehearsal, short hello or second device; `alive` comes only if it takes ten seconds.
     elsewhere = {"alive", "check", "compare", "doubtful", "earlier"}
     elsewhere |= {"invitation", "notes", "paired", "suggestion", "volunteers"}
     assert {m["type"] for m in session.sent} - {"alive"} == TO_DISPLAYS - elsewhere
@@ -86,13 +86,13 @@ def test_the_examples_of_the_protocol_fit() -> None:
     blocks = re.findall(r"```json\n(.*?)```", PROTOCOL.read_text(encoding="utf-8"), re.DOTALL)
     joined = [re.sub(r"\n +", " ", block).strip() for block in blocks]
     messages = [orjson.loads(line) for block in joined for line in block.split("\n")]
-    told = [message for message in messages if "type" in message]
-    assert {message["type"] for message in told} == TO_DISPLAYS | FROM_DISPLAYS
-    for message in told:
-        if message["type"] not in RECORDS:  # shortened there
+    typed = [message for message in messages if "type" in message]
+    assert {message["type"] for message in typed} == TO_DISPLAYS | FROM_DISPLAYS
+    for message in typed:
+        if message["type"] not in RECORDS:  # the document shortens records
             assert problems(schema_of(message), message) == [], message
 
 
 def test_without_notes_every_list_is_there_and_empty() -> None:
-    told = orjson.loads(encode(NotesMessage()))
-    assert told == {"type": "notes", "names": [], "verses": [], "numbers": [], "terms": []}
+    message = orjson.loads(encode(NotesMessage()))
+    assert message == {"type": "notes", "names": [], "verses": [], "numbers": [], "terms": []}

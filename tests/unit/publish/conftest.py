@@ -20,6 +20,6 @@ def server(tmp_path: Path) -> Iterator[NatsServer]:
 
 @pytest.fixture(autouse=True)
 def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A line that is cut, and a stream that is gone, are noticed sooner than in a service."""
+    """Notice a cut connection and a missing stream sooner than in a service."""
     monkeypatch.setattr("pipeline.publish.broker._ANSWER_S", 2.0)
     monkeypatch.setattr("pipeline.publish.broker._SILENCE_S", 1.0)

@@ -82,7 +82,7 @@ async def test_credentials_that_cannot_be_read_are_named(tmp_path: Path) -> None
 @pytest.mark.slow
 @in_loop
 async def test_a_web_server_is_no_nats_server(web_server: int) -> None:
-    """It waits for a request, so what tells is that its greeting never comes."""
+    """A web server waits for a request; only the missing NATS greeting reveals it."""
     needs_nats()
     with pytest.raises(PublishError) as caught:
         await Broker.connect(Publish(nats=f"nats://127.0.0.1:{web_server}"))
@@ -110,7 +110,7 @@ def test_a_stream_made_anew_or_with_lost_messages_is_not_the_one_that_was_publis
     made = datetime(2026, 11, 23, tzinfo=UTC)
     known = Published(made, {"captions.church.status": 7})
     assert known.is_in(StreamState(made, 7))
-    assert known.is_in(StreamState(made, 8))  # what was on its way when the line broke
+    assert known.is_in(StreamState(made, 8))  # a message was in flight when the connection broke
     assert not known.is_in(StreamState(made, 6))
     assert not known.is_in(StreamState(made + timedelta(hours=1), 9))
     assert not Published().is_in(StreamState(made, 7))
@@ -165,7 +165,7 @@ async def test_what_is_overwritten_already_is_no_trouble(server: NatsServer) -> 
 @pytest.mark.slow
 @in_loop
 async def test_a_server_without_room_says_so(tmp_path: Path) -> None:
-    """As with a full disk: JetStream may keep less than what comes."""
+    """As on a full disk: JetStream may store less than it receives."""
     needs_nats()
     with NatsServer(tmp_path, config="max_payload: 64KB\n") as server:
         broker = await Broker.connect(Publish(nats=server.url))

@@ -27,7 +27,7 @@ def stores(server: NatsServer, text: str) -> Callable[[], bool]:
 
 
 async def kept(url: str) -> dict[str, bytes]:
-    """Return what the stream has, by subject."""
+    """Return the messages of the stream by subject."""
     broker = await Broker.connect(Publish(nats=url))
     newest, found = (await broker.state()).newest, {}
     reading = broker.read(1, 2.0)
@@ -48,7 +48,7 @@ async def test_the_stream_has_the_newest_of_each_caption_and_the_status_and_noth
     async with church(server.url, "first") as hall:
         hall.say(7, "gestern")
         await hall.arrives()
-    async with church(server.url) as hall:  # it takes the place of the service before
+    async with church(server.url) as hall:  # it replaces the previous service
         for key in range(3):
             hall.say(key, "half", final=False)
             hall.say(key, f"whole {key}")
@@ -113,13 +113,13 @@ async def test_a_notice_that_is_replaced_or_cleared_is_on_the_servers_disk_no_mo
 async def test_what_is_taken_back_while_the_server_is_away_is_overwritten_when_it_is_back(
     server: NatsServer,
 ) -> None:
-    """A line that breaks holds words back, too, and delivers them when it is mended."""
+    """A broken connection also holds text back and delivers it when it is restored."""
     async with TcpProxy(server.port) as line, church(f"nats://127.0.0.1:{line.port}") as hall:
         hall.say(1, "vertraulich-eins")
         hall.publisher.offer_notice({"de": "vertraulich-zwei"})
         await hall.arrives()
         line.cut()
-        hall.say(2, "vertraulich-drei", final=False)  # is on its way
+        hall.say(2, "vertraulich-drei", final=False)  # in flight
         await reached(lambda: "publish-unreachable" in hall.codes)
         hall.hide(1)
         hall.redact(1.5, 3.0)
@@ -187,7 +187,7 @@ async def test_a_server_that_comes_later_gets_everything(tmp_path: Path) -> None
             await hall.arrives()
             assert len(await kept(server.url)) == 21
             await hall.close()
-    assert hall.codes == ["publish-unreachable"]  # told once, not with every try
+    assert hall.codes == ["publish-unreachable"]  # reported once, not with every try
 
 
 @pytest.mark.slow
@@ -214,7 +214,7 @@ async def test_a_line_that_breaks_after_a_good_while_is_tried_again_at_once(
     broken = PublishError("publish-unreachable", "It does not answer.", "")
 
     class Line:
-        """Takes one message and breaks."""
+        """A connection that takes one message and breaks."""
 
         ensure_stream = AsyncMock(return_value=StreamState(datetime.now(UTC), 0))
         clear = publish = close = AsyncMock()
@@ -236,7 +236,7 @@ async def test_a_line_that_breaks_after_a_good_while_is_tried_again_at_once(
 def test_a_sign_of_life_does_not_bring_an_earlier_state_back(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Two threads publish the status: the hall's and, as a sign of life, the publisher's."""
+    """Two threads publish the status: the hall's, and the publisher's as a heartbeat."""
     publisher = Publisher(Publish(nats="nats://127.0.0.1:1"), STATUS)
     hall = threading.Thread(target=publisher.offer_state, args=("blank",))
 

@@ -59,7 +59,7 @@ async def test_displays_of_a_relay_get_what_the_hall_gets_and_go_on_at_another_o
             hello = await receive(page)
         assert hello["resumed"]
         assert [each["seq"] for each in hello["captions"]] == [8, 9, 10]
-        # A load balancer asks: with every relay out, nobody could read even that it is over.
+        # A load balancer asks this: without any relay no page could show that the session ended.
         hall.publisher.offer_state("ended")
         await reached(lambda: one.feed.status and one.feed.status.state == "ended")
         port = int(one.address.rstrip("/").rpartition(":")[2])
@@ -224,7 +224,7 @@ async def test_with_the_permissions_of_our_example_a_relay_reads_and_changes_not
             await thief.connect(server.url, user="relay", password="…")
             stream, name = thief.jetstream(timeout=0.5), "captions-st-paul"
             into_itself = ConsumerConfig(deliver_subject="captions.st-paul.status")
-            # All at once: the server answers none of them, so each takes its whole time.
+            # In parallel: the server answers none of them, so each runs into its timeout.
             refused = await asyncio.gather(
                 stream.publish("captions.st-paul.status", b"{}"),
                 stream.delete_msg(name, 1),
@@ -238,7 +238,7 @@ async def test_with_the_permissions_of_our_example_a_relay_reads_and_changes_not
             await thief.close()
             hall.say(2)
             await reached(lambda: edge.feed.board.seq == 2)
-            # A relay that is silent for a while asks whether the stream is still there.
+            # A relay that receives nothing for a while checks whether the stream still exists.
             await asyncio.sleep(2.5)
             hall.say(3)
             await reached(lambda: edge.feed.board.seq == 3)
@@ -297,9 +297,9 @@ def test_captions_of_another_session_or_language_are_none_of_ours(feed: Feed) ->
 
 
 def test_each_language_has_a_board_of_its_own(feed: Feed) -> None:
-    """Each counts its own `seq`, so one that is behind must not be taken for old news."""
+    """Each board counts its own `seq`, so a lower number must not be taken for an old message."""
     spanish, french = hall(), CaptionBoard("one", "en", "fr", 50)
-    feed.take(said(french, 1, "un", lang="fr"))  # before anything is known of the service
+    feed.take(said(french, 1, "un", lang="fr"))  # before the service is known
     feed.take(replace(STATUS, targets=("es", "fr")))
     for key in range(1, 4):
         feed.take(said(spanish, key, f"es {key}"))
@@ -312,9 +312,9 @@ def test_each_language_has_a_board_of_its_own(feed: Feed) -> None:
 
 @in_loop
 async def test_a_display_that_came_too_early_gets_its_language_when_it_is_known() -> None:
-    """A page that is refused waits a minute: that is no answer of a relay that just starts."""
+    """A refused page waits a minute, so a relay that just starts must not refuse it."""
     async with serving() as service:
-        # What a relay has before it hears of a service.
+        # The board of a relay before it knows a service.
         board = CaptionBoard("", "en", "es", 5)
         feed = Feed(service.hub, board, 5)
         service.hub.adopt((board,), "live", state="starting", notice=NoticeMessage())
@@ -364,7 +364,7 @@ async def test_displays_are_told_state_notice_session_and_silence() -> None:
 
 @in_loop
 async def test_a_new_session_comes_with_its_own_state_and_notice() -> None:
-    """A screen that is dark must not show captions between two messages."""
+    """A blank screen must not show captions between two messages."""
     async with serving() as service, service.connect() as page:
         feed = Feed(service.hub, service.board, 5)
         await receive(page)

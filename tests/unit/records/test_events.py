@@ -1,4 +1,4 @@
-"""What a real session writes is what schema/records says, field by field."""
+"""A real session writes what schema/records describes, field by field."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_pairs_are_what_was_shown_at_the_end(sessions: list[Session]) -> None:
     assert pairs[1]["raw_source"] == "sentence number one is spoken"
     assert 3 not in pairs
     queue = [(each["id"], each["reasons"]) for each in sessions[0].lines("review_queue.jsonl")]
-    # The quick translator has made "fouro" of "four": the rules say so, though nobody else saw it.
+    # The quick translator turned "four" into "fouro": only the rules flag it.
     assert queue == [(2, ["estimate:flag"]), (4, ["doubt:flag"])]
 
 

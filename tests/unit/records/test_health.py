@@ -1,4 +1,4 @@
-"""How the daemon is, as it is written down."""
+"""The record of the daemon's health."""
 
 from __future__ import annotations
 

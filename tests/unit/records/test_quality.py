@@ -1,4 +1,4 @@
-"""The judgement of a caption: every limit from both sides, every figure against a hand count."""
+"""The judgement of a caption: each limit from both sides, each figure counted by hand."""
 
 from __future__ import annotations
 
@@ -61,8 +61,8 @@ def test_confidence_has_no_extremes_that_break_it() -> None:
 def test_the_log_probability_is_an_estimate() -> None:
     engine = LogProbability()
     engine.load()
-    told = engine.estimate([("a", "b", math.log(0.8)), ("a", "b", None), ("a", "b", 0.0)])
-    assert told == [pytest.approx(0.8), None, 1.0]
+    estimates = engine.estimate([("a", "b", math.log(0.8)), ("a", "b", None), ("a", "b", 0.0)])
+    assert estimates == [pytest.approx(0.8), None, 1.0]
     assert probability(1e-9) == 1.0  # rounding may leave a mean above 0
 
 
@@ -104,8 +104,8 @@ def test_a_value_at_a_limit_is_not_past_it() -> None:
     ],
 )
 def test_the_score_decides(score: float, decision: str) -> None:
-    # Where one part alone is known it has all the weight. Of the two others the limits are
-    # higher than 0.5, so the estimate is what can be that low.
+    # The only known part has all the weight. The limits of the two other parts are above 0.5,
+    # so only the estimate can be that low.
     judged = judge(but(avg_logprob=None, agreement=None, estimate=score))
     assert (judged.score, judged.decision) == (score, decision)
 
@@ -199,7 +199,7 @@ def test_a_right_translation_is_as_long_in_every_script(target: str) -> None:
     judged = judge(but(source=JOHN, target=target))
     assert (judged.excluded, judged.decision) == ((), "accept")
     assert judge(but(source=target, target=JOHN)).excluded == ()
-    # A third of it is too little, here as well.
+    # A third of the text is too short here as well.
     short = judge(but(source=JOHN, target=target[: len(target) // 3]))
     assert short.excluded == ("length-ratio",)
 

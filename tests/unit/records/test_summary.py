@@ -1,4 +1,4 @@
-"""Counting a session up. What the recorder makes of it is in test_diagnostics.py."""
+"""The summary of a session. test_diagnostics.py tests what the recorder writes of it."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def test_a_time_that_no_utterance_has_is_left_out() -> None:
 
 
 def test_every_time_of_a_record_is_told() -> None:
-    silences = {"pauses_ms", "pause_before_ms"}  # of the speaker, not of ours
+    silences = {"pauses_ms", "pause_before_ms"}  # the speaker's, not the program's
     assert set(TIMES) == {name for name in asdict(spoken()) if name.endswith("_ms")} - silences
 
 

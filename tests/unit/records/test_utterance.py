@@ -1,4 +1,4 @@
-"""The record of an utterance: every time accounted for once, every figure against a hand count."""
+"""The record of an utterance: each time counts once, each figure is counted by hand."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_the_whole_record() -> None:
             "avg_logprob": -0.105,
             "stopped": "end",
         },
-        # The final's capital letter takes all four words of the draft back.
+        # The final's capital letter makes it replace all four words of the draft.
         "normalized_erasure": 1.0,
         "revised": 2,
         "agreement": 0.8508,
@@ -81,7 +81,7 @@ def test_the_whole_record() -> None:
         "last_syllable_to_partial_ms": 711.0,
         "last_syllable_to_final_ms": 1402.0,
         "held_ms": None,
-        # 1002 ms since it was closed: 300 recognizer, 10 draft, 650 final translator
+        # 1002 ms since the utterance was closed: 300 recognizer, 10 draft, 650 final translator
         "overhead_ms": 42.0,
         "verse": "",
         "checks": (),
@@ -159,7 +159,7 @@ def test_a_source_caption_has_no_engine_and_no_times_of_one() -> None:
         "stopped": None,
     }
     assert (made["partial_ms"], made["final_ms"]) == (None, None)
-    # It was ready when the recognizer was done.
+    # The draft was ready when the recognizer was done.
     assert made["last_syllable_to_partial_ms"] == 700.0
     assert made["overhead_ms"] == 10.0
 
@@ -188,7 +188,7 @@ def test_whatever_numbers_engines_give_a_record_can_be_read_back(number: float) 
 
 
 def test_a_transcript_older_than_the_closing_is_no_time_after_it() -> None:
-    # The recognizer failed on the final, so its last partial, made before, stands in.
+    # The recognizer failed on the final, so its last, earlier partial replaces the final.
     of = transcript(span=Span(99.0, 99.4))
     made = record(final(of=of), draft(of=of))
     assert made["overhead_ms"] == pytest.approx(1002 - 10 - 650)

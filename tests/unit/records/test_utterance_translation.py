@@ -1,4 +1,4 @@
-"""What is recorded of an utterance in a further language."""
+"""The record of an utterance in an additional language."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The report's templates: text is escaped, and a template's mistake is not passed over."""
+"""The report's templates: text is escaped, and a mistake in a template is an error."""
 
 from __future__ import annotations
 

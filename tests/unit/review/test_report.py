@@ -1,4 +1,4 @@
-"""The report of a session as a whole: complete, self-contained, and text stays text."""
+"""The report of a session as a whole: complete, self-contained, with all text escaped."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 
 def service(directory: Path, said: str) -> Path:
-    """Keep a session in which everything that people and engines can say is `said`."""
+    """Write a session in which every text of people and engines is `said`."""
     fix = Correction(rule=said, found=said, replacement=said, start=0)
     fault = FaultEvent(utc=utc(25), stage=said, code=said, message=said)
     name = BEGAN.strftime("%Y-%m-%dT%H-%M-%S")

@@ -1,4 +1,4 @@
-"""What a report's timeline is drawn from."""
+"""The data that a report's timeline is drawn from."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_a_microphone_that_is_back_is_no_trouble() -> None:
     plot = session_timeline(session)
     for said in ("microphone lost: lost", "microphone back: back", "operator: pause", "late (fi"):
         assert said in plot
-    assert len(re.findall('class="bad"', plot)) == 3  # two of them, and the legend
+    assert len(re.findall('class="bad"', plot)) == 3  # two troubles and the legend
 
 
 def test_states_that_stay_are_one_bar() -> None:
@@ -84,15 +84,15 @@ def test_a_state_begins_where_its_event_was_and_not_at_the_next_record() -> None
     held = SongEvent(utc=utc(12), held=True, by="detector", from_s=8.0, to_s=12.0)
     over = SongEvent(utc=utc(31), held=False, by="detector", from_s=8.0, to_s=31.0)
     records = [health(10.0), health(20.0, **said), health(30.0, **said), health(40.0)]
-    [told] = _music(session_timeline(service(*records, held, over)))
+    [exact] = _music(session_timeline(service(*records, held, over)))
     [sampled] = _music(session_timeline(service(*records)))
-    # Of the 10 s between two records 8 are won at its start and 9 lost at its end.
-    assert told[0] < sampled[0]
-    assert told[1] == pytest.approx(sampled[1] * 19 / 20, rel=0.02)
+    # Records are 10 s apart. The events start the bar 8 s earlier and end it 9 s earlier.
+    assert exact[0] < sampled[0]
+    assert exact[1] == pytest.approx(sampled[1] * 19 / 20, rel=0.02)
 
 
 def _music(plot: str) -> list[tuple[float, float]]:
-    """Return where the bars of a song begin, and how wide they are."""
+    """Return the start and the width of each bar of a song."""
     found = re.findall(r'<title>Music</title><rect x="([\d.]+)" y="\S+" width="([\d.]+)"', plot)
     return [(float(x), float(width)) for x, width in found]
 

@@ -1,4 +1,4 @@
-"""The review's server: who is let in, what it takes, and what every page is told."""
+"""The review server: who may enter, what it accepts, and what every page receives."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ HEADER = "Bearer Wf3kq1c2v8%C3%B1"
 
 
 class Desk:
-    """A served review, and somebody who knows the token or does not."""
+    """A running review server, and a client with or without the token."""
 
     def __init__(self, folder: Path) -> None:
         self.review = Review(folder)
@@ -87,9 +87,9 @@ async def test_the_token_in_a_header_opens_everything(tmp_path: Path) -> None:
         assert b"Sentence 1." in page.body
         assert "script" not in page.headers["content-security-policy"]
         async with desk.connect(cookie) as socket:
-            told = await receive(socket)
-            assert [item["id"] for item in told["items"]] == [2, 3, 4]
-            assert (told["session"], told["left"], told["pairs"]) == ("2026-11-22T09-30-00", 3, 1)
+            data = await receive(socket)
+            assert [item["id"] for item in data["items"]] == [2, 3, 4]
+            assert (data["session"], data["left"], data["pairs"]) == ("2026-11-22T09-30-00", 3, 1)
 
 
 @in_loop
@@ -136,7 +136,7 @@ async def test_guessing_is_slow_and_soon_stops(tmp_path: Path, monkeypatch: Any)
         assert asyncio.get_running_loop().time() - began_s >= LIMIT * 0.05
         reply = await desk.get("/review/enter", Authorization="Bearer guess")
         assert (reply.status, reply.headers["retry-after"]) == (429, "60")
-        # A right token that is too long to guess holds: this machine is trusted.
+        # A correct token that is too long to guess still works: this machine is trusted.
         assert (await desk.get("/review/enter", Authorization=HEADER)).status == 200
 
 
@@ -162,14 +162,14 @@ async def test_a_decision_is_kept_and_every_page_is_told(tmp_path: Path) -> None
         async with desk.connect(cookie) as one, desk.connect(cookie) as other:
             await receive(one)
             await receive(other)
-            told = await decide(one, 3, source=" Sentence \n 3.", target="Frase 3.")
-            assert told == await receive(other)
-            assert (told["type"], told["left"], told["pairs"]) == ("item", 2, 2)
+            message = await decide(one, 3, source=" Sentence \n 3.", target="Frase 3.")
+            assert message == await receive(other)
+            assert (message["type"], message["left"], message["pairs"]) == ("item", 2, 2)
             page = await desk.get("/review/report", Cookie=cookie)
             assert b"a person looked at 1: 1 approved." in page.body
-            assert (told["item"]["outcome"], told["item"]["reviewer"]) == ("approved", "Ana")
-            told = await decide(other, 2, outcome="rejected", source="", target="")
-            assert told["item"]["outcome"] == "rejected"
+            assert (message["item"]["outcome"], message["item"]["reviewer"]) == ("approved", "Ana")
+            message = await decide(other, 2, outcome="rejected", source="", target="")
+            assert message["item"]["outcome"] == "rejected"
             assert [key for key, *_ in pairs(desk.review.folder)] == [1, 3]
 
 
@@ -189,8 +189,8 @@ def test_what_makes_no_sense_is_refused(tmp_path: Path, fields: dict[str, Any], 
     async def refused() -> None:
         async with serving(tmp_path) as desk, desk.connect(await desk.cookie()) as page:
             await receive(page)
-            told = await decide(page, fields.get("id", 2), **{"id": 2} | fields)
-            assert (told["type"], told["code"]) == ("error", code)
+            message = await decide(page, fields.get("id", 2), **{"id": 2} | fields)
+            assert (message["type"], message["code"]) == ("error", code)
             assert set(outcomes(desk.review).values()) == {"open"}
 
     refused()
@@ -225,8 +225,8 @@ async def test_a_full_disk_is_told_and_the_item_stays(tmp_path: Path) -> None:
         await receive(page)
         file, kept = desk.review._file, desk.review._file._fd
         file._fd = os.open("/dev/full", os.O_WRONLY)
-        told = await decide(page, 2)
-        assert (told["type"], told["id"], told["code"]) == ("error", 2, "session-unwritable")
+        reply = await decide(page, 2)
+        assert (reply["type"], reply["id"], reply["code"]) == ("error", 2, "session-unwritable")
         os.close(file._fd)
         file._fd = kept
         assert (await decide(page, 2))["item"]["outcome"] == "corrected"

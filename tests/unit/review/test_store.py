@@ -1,4 +1,4 @@
-"""Decisions about the review queue: what becomes of the pairs file, whatever happens in between."""
+"""Decisions on the review queue: the pairs file stays correct even after an interruption."""
 
 from __future__ import annotations
 
@@ -99,8 +99,8 @@ def test_what_is_approved_becomes_a_pair_with_who_and_when(folder: Path, review:
     assert problems("records/reviewed", decision) == []
     kept = lines(folder / PAIRS)
     assert [problems("records/pair", line) for line in kept[1:]] == [[]]
-    told = {"reviewer": "Ana", "reviewed_utc": decision["utc"]}
-    assert kept[1] == kept[1] | pair(3, "Sentence 3.", "Frase 3.") | told
+    decided = {"reviewer": "Ana", "reviewed_utc": decision["utc"]}
+    assert kept[1] == kept[1] | pair(3, "Sentence 3.", "Frase 3.") | decided
     assert (review.left, review.pairs) == (2, 2)
 
 
@@ -159,7 +159,7 @@ def test_killed_between_decision_and_pair_it_mends_itself(folder: Path) -> None:
     before = (folder / PAIRS).read_bytes()
     approve(review, 2)
     review.close()
-    (folder / PAIRS).write_bytes(before)  # as if the power had gone before it was replaced
+    (folder / PAIRS).write_bytes(before)  # as if the power failed before the replacement
     with (folder / REVIEWED).open("ab") as file:
         file.write(b'{"id":3,"utc":"2026')  # and in the middle of the next decision
     again = Review(folder)

@@ -1,4 +1,4 @@
-"""Plots: everything lies where it should, inside the picture."""
+"""Plots: every element is in its place, inside the picture."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.support.pages import Reader
 
 
 def shapes(plot: Markup, kind: str) -> list[dict[str, float]]:
-    """Return the rectangles of a class: where they are and how large."""
+    """Return the position and the size of each rectangle of a class."""
     return [
         {key: float(value) for key, value in element.attrib.items() if key != "class"}
         for element in ET.fromstring(plot).iter("rect")

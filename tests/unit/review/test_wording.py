@@ -1,4 +1,4 @@
-"""Plain words for codes: every code has some."""
+"""Every code has an explanation in plain words."""
 
 from __future__ import annotations
 

@@ -95,7 +95,7 @@ def test_a_network_of_the_ipv6_internet_is_one_client() -> None:
 
 @pytest.mark.parametrize("network", ["fd00:1:2:3::", "fe80::"])
 def test_in_a_local_network_each_address_of_ipv6_is_a_client(network: str) -> None:
-    """A hall's phones and tablets share its /64: one that guesses must not lock all out."""
+    """A hall's phones and tablets share its /64: one that guesses must not lock out all."""
     attempts = LoginThrottle()
     failed(attempts, f"{network}1%eth0", LIMIT)
     assert attempts.is_locked(f"{network}1%eth0", 100.0)
@@ -118,7 +118,7 @@ CHURCH = "https://captions.example.org/"
         ("192.168.1.20:8765", None, ""),  # a program, not a browser
         ("captions.example.org", "https://captions.example.org", CHURCH),
         ("captions.example.org", None, CHURCH),
-        ("127.0.0.1:8765", "https://captions.example.org", CHURCH),  # a proxy asks by its own name
+        ("127.0.0.1:8765", "https://captions.example.org", CHURCH),  # a proxy sends its own name
         ("192.168.1.20:8765", "http://192.168.1.20:8765", CHURCH),
     ],
 )
@@ -130,16 +130,16 @@ def test_our_own_pages_may(host: str, origin: str | None, address: str) -> None:
     ("host", "origin", "address"),
     [
         ("192.168.1.20:8765", "https://evil.example", ""),
-        ("192.168.1.20:8765", "http://192.168.1.20", ""),  # another server of this machine
+        ("192.168.1.20:8765", "http://192.168.1.20", ""),  # another server on this machine
         ("192.168.1.20:8765", "http://192.168.1.20:8766", ""),
         ("192.168.1.20:8765", "null", ""),
         ("192.168.1.20:8765", "http://192.168.1.20:99999", ""),
-        ("evil.example:8765", "http://evil.example:8765", ""),  # a name pointed at us
+        ("evil.example:8765", "http://evil.example:8765", ""),  # a foreign name that resolves to us
         ("evil.example:8765", None, ""),
         ("evil.local.example", "http://evil.local.example", ""),
         ("192.168.1.20.evil.example", "http://192.168.1.20.evil.example", ""),
         ("evil.example", "http://evil.example", CHURCH),
-        ("192.168.1.20:8765", "http://captions.example.org", CHURCH),  # not by its https
+        ("192.168.1.20:8765", "http://captions.example.org", CHURCH),  # http, not https
         ("", "http://192.168.1.20:8765", ""),
         (None, None, ""),
         ("user@:80", None, ""),

@@ -89,7 +89,7 @@ def test_the_address_of_all_interfaces_is_this_machines() -> None:
 def test_the_qr_code_is_an_image_of_the_address() -> None:
     root = ET.fromstring(qr_svg("http://192.168.1.20:8765/"))
     assert root.tag == "{http://www.w3.org/2000/svg}svg"
-    assert "viewBox" in root.attrib  # so that it grows to any size
+    assert "viewBox" in root.attrib  # so that it scales to any size
     assert root.findtext("{*}title") == "http://192.168.1.20:8765/"
     assert not [each for each in root.iter() if "style" in each.attrib]  # no inline style
     assert qr_svg("http://192.168.1.20:8765/") != qr_svg("http://192.168.1.21:8765/")

@@ -16,25 +16,25 @@ def asked(path: str = "/", host: str = "192.168.1.20:8765", method: str = "GET")
     [
         (CHURCH, "https://captions.example.org:8765/projector?mode=blocks"),
         ("", "https://192.168.1.20:8765/projector?mode=blocks"),
-        # A proxy's address of plain http is no place to lead to.
+        # A proxy's plain-http address is not a redirect target.
         ("http://captions.example.org/", "https://192.168.1.20:8765/projector?mode=blocks"),
     ],
 )
 def test_http_is_led_to_the_secure_address(address: str, place: str) -> None:
-    told = answer_plain(asked("/projector?mode=blocks"), address, is_public=True)
-    assert told.startswith(b"HTTP/1.1 302 ")
-    assert f"\r\nLocation: {place}\r\n".encode() in told
+    answer = answer_plain(asked("/projector?mode=blocks"), address, is_public=True)
+    assert answer.startswith(b"HTTP/1.1 302 ")
+    assert f"\r\nLocation: {place}\r\n".encode() in answer
 
 
 def test_before_a_warning_the_phone_is_told_what_to_touch() -> None:
-    told = answer_plain(asked(), CHURCH, is_public=False)
-    head, _, body = told.partition(b"\r\n\r\n")
+    answer = answer_plain(asked(), CHURCH, is_public=False)
+    head, _, body = answer.partition(b"\r\n\r\n")
     assert head.startswith(b"HTTP/1.1 200 ")
     assert f"Content-Length: {len(body)}".encode() in head
     assert f'href="{CHURCH}"'.encode() in body
     assert b"Show Details" in body
     assert b"Proceed to" in body
-    # It has to stand alone: whatever it fetched would be behind the same warning.
+    # The page must be self-contained: anything that it loads is behind the same warning.
     assert not any(each in body for each in (b"<script", b" src=", b"<link", b"url("))
     assert answer_plain(asked(method="HEAD"), CHURCH, is_public=False) == head + b"\r\n\r\n"
 

@@ -108,7 +108,7 @@ def test_a_wrong_subscription_is_refused(query: str, code: str) -> None:
     ("prefer", "lang"),
     [
         ("fr-CA,fr,en-US", "fr"),
-        ("en-US,en,fr", "fr"),  # a phone set to the spoken language may be anybody's
+        ("en-US,en,fr", "fr"),  # anybody's phone may be set to the spoken language
         ("zh-Hant-TW,fr", "zh"),
         ("PT-br", "pt-BR"),
         ("en-US,en", "es"),

@@ -25,7 +25,7 @@ def logo(tmp_path: Path, body: bytes | str) -> Branding:
         (b"\xff\xd8\xff\xe0JFIF", "image/jpeg"),
         (b"RIFF\0\0\0\0WEBPVP8 ", "image/webp"),
         (SVG.format('<path d="M0 0h9"/>'), "image/svg+xml"),
-        # As programs write them: styles inside, a gradient, an embedded picture.
+        # As drawing programs write SVG: internal styles, a gradient, an embedded picture.
         (
             SVG.format(
                 "<style>.a{fill:url(#g)}</style><use xlink:href='#p'/>"

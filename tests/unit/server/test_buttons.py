@@ -1,4 +1,4 @@
-"""Actions by plain HTTP over a real port: what they do, and who may."""
+"""Operator actions over plain HTTP on a real port: what they do, and who may call them."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ async def test_a_button_does_what_the_desk_does_and_tells_how_it_is_then() -> No
         service.hub._console = lambda: now
         for path in ("/do/pause", "/do/blank-or-unblank", "/do/pause-or-resume?x=1"):
             reply = await service.get(path, Authorization=BEARER)
-            if path.startswith("/do/pause-or"):  # it is paused; this service cannot resume
+            if path.startswith("/do/pause-or"):  # it is paused, and this service cannot resume
                 assert (reply.status, reply.body[-14:]) == (409, b" [not-paused]\n")
                 continue
-            told = {"paused": True, "blank": False, "song": "hold", "undo": "pause"}
+            expected_state = {"paused": True, "blank": False, "song": "hold", "undo": "pause"}
             assert reply.status == 200, reply.body
-            assert orjson.loads(reply.body) == told
+            assert orjson.loads(reply.body) == expected_state
         held = await service.get(f"/do/song-or-captions?token={quote(TOKEN)}")
         assert held.status == 200
         shown = await service.get(f"/do/notice?text=Comida%20lista&lang=es&token={quote(TOKEN)}")
@@ -69,11 +69,11 @@ async def test_what_cannot_be_taken_back_or_is_incomplete_is_refused(
 async def test_the_sound_of_a_doubtful_caption_is_for_who_has_a_token() -> None:
     async with serving() as service:
         service.hub._buttons.sound = lambda key, lang: b"RIFF" if (key, lang) == (9, "es") else b""
-        heard = await service.get("/do/hear?id=9&lang=es", Authorization=BEARER)
-        assert (heard.status, heard.body, heard.headers["content-type"]) == (
+        reply = await service.get("/do/hear?id=9&lang=es", Authorization=BEARER)
+        assert (reply.status, reply.body, reply.headers["content-type"]) == (
             (200, b"RIFF", "audio/wav")
         )
-        # The last has more digits than Python makes a number of.
+        # The last has more digits than Python converts to an int.
         for query in ("id=8&lang=es", "id=x", "", f"id={'9' * 5000}"):
             assert (await service.get(f"/do/hear?{query}", Authorization=BEARER)).status == 404
         assert (await service.get("/do/hear?id=9&lang=es")).status == 401

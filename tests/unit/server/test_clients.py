@@ -9,7 +9,7 @@ from pipeline.server.clients import WINDOW_S, Client, DisplayLatency
 
 
 class Peer:
-    """As much of a connection as has a name."""
+    """A connection that has only an address."""
 
     remote_address = ("10.0.0.7", 1234)
 
@@ -85,4 +85,4 @@ def test_memory_is_bounded() -> None:
     (row,) = measured.slowest(
         [forgotten], {"es": clients_module._TIMED + 100}, clients_module._TIMED + 101.0
     )
-    assert row.glass_ms == clients_module._TIMED * 1000  # as far as is known
+    assert row.glass_ms == clients_module._TIMED * 1000  # at least: older times are forgotten

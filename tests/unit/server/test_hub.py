@@ -31,7 +31,7 @@ from tests.support.hub import (
 from tests.support.patience import reached
 
 PHONE, TABLET = ("127.0.0.2", 0), ("127.0.0.3", 0)
-"""Where other devices come from: this machine is 127.0.0.1."""
+"""Addresses of other devices; this machine is 127.0.0.1."""
 
 # Captions
 
@@ -90,7 +90,7 @@ async def test_no_caption_falls_between_snapshot_and_live() -> None:
             seq = hello["seq"]
             while seq < last:
                 message = await receive(display)
-                if message["type"] == "alive":  # on a busy machine this takes that long
+                if message["type"] == "alive":  # a busy machine takes long enough for one
                     continue
                 seq += 1
                 assert message["seq"] == seq
@@ -151,7 +151,7 @@ async def test_a_slow_phone_gets_the_newest_captions_first() -> None:
         async with service.connect("history=2&since=2") as back:
             resumed = await receive(back)
             assert resumed["resumed"]
-            assert [each["id"] for each in resumed["captions"]] == [2, 3, 4]  # whatever it missed
+            assert [each["id"] for each in resumed["captions"]] == [2, 3, 4]  # all it missed
             assert await silent(back)
 
 
@@ -256,7 +256,7 @@ def deaf(service: Service) -> socket.socket:
 @pytest.mark.slow
 @in_loop
 async def test_displays_that_never_read_cost_the_others_nothing() -> None:
-    """40 displays, 8 of them deaf. Each of the others gets every caption in order."""
+    """Of 40 displays 8 never read. Each of the others gets every caption in order."""
     count, text = 100, "x" * 3000
     got = [0] * 32
 
@@ -264,7 +264,7 @@ async def test_displays_that_never_read_cost_the_others_nothing() -> None:
         async with service.connect() as display:
             assert (await receive(display))["seq"] == 0
             for seq in range(1, count + 1):
-                # Where the machine is busy, a sign of life comes between two captions.
+                # On a busy machine an `alive` message comes between two captions.
                 while (message := await receive(display))["type"] == "alive":
                     pass
                 assert message["seq"] == seq
@@ -287,11 +287,11 @@ async def test_displays_that_never_read_cost_the_others_nothing() -> None:
                         for client in service.hub._clients
                     ),
                 )
-                if key % 10 == 9:  # the hearing ones are not held up by the deaf
+                if key % 10 == 9:  # the deaf displays do not delay the others
                     await reached(lambda sent=key + 1: min(got) == sent)  # type: ignore[misc]
         assert got == [count] * 32
         assert service.sample("stark_slow_clients_total") == 8
-        assert buffered <= BACKLOG_BYTES + 7000  # and one message
+        assert buffered <= BACKLOG_BYTES + 7000  # plus one message
         await reached(lambda: not len(service.hub._clients))
 
 
@@ -299,10 +299,10 @@ async def test_displays_that_never_read_cost_the_others_nothing() -> None:
 @in_loop
 async def test_a_display_that_does_not_answer_pings_is_gone() -> None:
     async with serving(ping_s=1) as service:
-        stone = deaf(service)
+        display = deaf(service)
         await reached(lambda: len(service.hub._clients) == 1)
         await reached(lambda: len(service.hub._clients) == 0)
-        stone.close()
+        display.close()
         assert service.sample("stark_clients", kind="audience") == 0
 
 
@@ -317,8 +317,8 @@ async def test_level_and_utterances_are_for_operators_only() -> None:
         service.hub.operators.level(-23.42, clipped=True)
         service.hub.operators.utterance(utterance_record(1, "amen"))
         assert await receive(coordinator) == {"type": "level", "dbfs": -23.4, "clipped": True}
-        told = await receive(coordinator)
-        assert (told["type"], told["id"], told["raw_text"]) == ("utterance", 1, "amen")
+        message = await receive(coordinator)
+        assert (message["type"], message["id"], message["raw_text"]) == ("utterance", 1, "amen")
         assert await silent(nosy)
         await coordinator.close()
 
@@ -419,12 +419,12 @@ async def test_health_says_how_it_is() -> None:
             health = await service.get("/healthz")
             assert health.status == status
             assert health.headers["content-type"] == "application/json"
-            told = orjson.loads(health.body)
-            assert told.pop("protocol") == told.pop("seq") == 1
+            body = orjson.loads(health.body)
+            assert body.pop("protocol") == body.pop("seq") == 1
             clients = {"audience": 0, "projector": 0, "obs": 1, "operator": 0}
-            assert told.pop("clients") == clients
+            assert body.pop("clients") == clients
             record = orjson.loads(orjson.dumps(health_record(state=state, reason="because")))
-            assert told == {key: record[key] for key in record if key not in ("type", "utc")}
+            assert body == {key: record[key] for key in record if key not in ("type", "utc")}
 
 
 @in_loop
@@ -447,15 +447,15 @@ async def test_closing_says_goodbye_and_waits_for_nobody_long() -> None:
     clock = asyncio.get_running_loop().time
     async with service.connect() as display:
         await receive(display)
-        stones = [deaf(service)]
-        stones.append(socket.create_connection(("127.0.0.1", service.hub.port)))  # asks nothing
+        idle = [deaf(service)]
+        idle.append(socket.create_connection(("127.0.0.1", service.hub.port)))  # sends nothing
         await reached(lambda: len(service.hub._clients) == 2)
         started_s = clock()
         await service.hub.close()
         assert clock() - started_s < 5
         assert await closed(display) == 1001
-    for stone in stones:
-        stone.close()
+    for connection in idle:
+        connection.close()
     assert len(service.hub._clients) == 0
     await service.hub.close()
 
@@ -518,8 +518,8 @@ def has_ipv6() -> bool:
 
 @in_loop
 async def test_a_function_that_fails_is_called_again_until_the_end() -> None:
-    calls, told, enough = [], [], asyncio.Event()
-    asyncio.get_running_loop().set_exception_handler(lambda _, what: told.append(what))
+    calls, errors, enough = [], [], asyncio.Event()
+    asyncio.get_running_loop().set_exception_handler(lambda _, what: errors.append(what))
 
     def act() -> None:
         calls.append(1)
@@ -532,4 +532,4 @@ async def test_a_function_that_fails_is_called_again_until_the_end() -> None:
     timers.every(0.001, act)
     await enough.wait()
     await asyncio.sleep(0.02)
-    assert (len(calls), len(told)) == (3, 3)
+    assert (len(calls), len(errors)) == (3, 3)

@@ -1,4 +1,4 @@
-"""What displays send, over real sockets to a real hub."""
+"""Messages from displays, over real sockets to a real hub."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from tests.support.schemas import problems
 
 @pytest.fixture(autouse=True)
 def _short_wait(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Hold the answer to a wrong token back for a tenth of what it costs who guesses."""
+    """Delay the answer to a wrong token by a tenth of the real second."""
     monkeypatch.setattr(inbound, "_WRONG_TOKEN_S", 0.1)
 
 
@@ -119,11 +119,11 @@ async def test_a_refused_command_is_told() -> None:
 
 @in_loop
 async def test_a_command_that_takes_its_time_holds_up_neither_its_operator_nor_the_end() -> None:
-    begun = asyncio.Event()
+    started = asyncio.Event()
     given_up = asyncio.Event()
 
     async def wait() -> None:
-        begun.set()
+        started.set()
         try:
             await asyncio.sleep(600)
         finally:
@@ -139,7 +139,7 @@ async def test_a_command_that_takes_its_time_holds_up_neither_its_operator_nor_t
     await send(coordinator, type="command", name="reload")
     await send(coordinator, type="command", name="resume")
     assert (await receive(coordinator))["code"] == "not-paused"
-    assert begun.is_set()
+    assert started.is_set()
     await asyncio.wait_for(service.hub.close(), 10)
     assert given_up.is_set()
 
@@ -152,7 +152,7 @@ async def test_a_wrong_token_is_answered_late_and_gives_nothing() -> None:
         clock = asyncio.get_running_loop().time
         asked_s = clock()
         await send(display, type="auth", token=TOKEN[:-1])
-        service.say(1)  # the wait holds up nobody, not even this display's captions
+        service.say(1)  # the wait delays nobody, not even this display's captions
         for each in (other, display):
             assert (await receive(each))["type"] == "caption"
         message = await receive(display)
@@ -184,7 +184,7 @@ async def test_guessing_locks_the_address_out_and_no_other() -> None:
 async def test_guesses_from_the_address_of_an_operator_do_not_lock_the_operator_out(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Behind a proxy or a router a whole hall has one address."""
+    """Behind a proxy or a router all phones of a hall have one address."""
     monkeypatch.setattr(inbound, "_WRONG_TOKEN_S", 0.0)
     proxy = ("127.0.0.3", 0)
     async with serving() as service, service.connect(local_addr=proxy) as phone:
@@ -259,7 +259,7 @@ async def test_a_revoked_volunteer_commands_no_more_but_reads_on() -> None:
 async def test_who_is_revoked_on_the_command_line_is_out_whoever_reads_the_list_first(
     noticed_by: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(hub, "_HEALTH_S", 3600.0)  # the hub's own look never comes
+    monkeypatch.setattr(hub, "_HEALTH_S", 3600.0)  # the hub's own check never runs
     async with serving() as service, service.connect() as display:
         service.hub._volunteers._file = tmp_path / FILE
         await receive(display)
@@ -337,7 +337,7 @@ async def test_a_page_of_another_site_makes_no_operator_but_may_read() -> None:
                 assert len((await receive(display))["captions"]) == 1
                 await send(display, type="auth", token=TOKEN)
                 assert (await receive(display)).get("code", "") == code
-        # A name on the internet that its owner has pointed at this machine.
+        # A domain on the internet that its owner has pointed at this machine.
         there = ("127.0.0.1", service.hub.port)
         with socket.create_connection(there) as rebound:
             uri = f"ws://evil.example:{service.hub.port}/ws"
@@ -397,7 +397,7 @@ async def test_a_token_is_in_no_log_and_no_answer() -> None:
 
 
 class Memory(logging.Handler):
-    """Keeps what is logged, whatever its level."""
+    """Keeps all log records, whatever their level."""
 
     def __init__(self) -> None:
         super().__init__(logging.NOTSET)

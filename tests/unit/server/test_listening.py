@@ -1,4 +1,4 @@
-"""Who may connect, and who makes room, with real sockets."""
+"""Which connections are accepted and which are dropped, over real sockets."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def silent(port: int, address: str) -> socket.socket:
-    """Connect from an address and say nothing."""
+    """Connect from an address and send nothing."""
     return socket.create_connection(("127.0.0.1", port), 10, (address, 0))
 
 
@@ -61,7 +61,7 @@ async def test_who_asks_gets_an_answer_though_others_fill_the_port_and_say_nothi
         await receive(display)
         with crowd(service, 30) as connections:
             await reached(lambda: not is_open(connections[20]))
-            # The longest silent have gone; nine of the last and the display are left.
+            # The longest silent are dropped; the last nine and the display are left.
             left = [is_open(each) for each in connections]
             assert left == [False] * 21 + [True] * 9
             for address in (PHONE, "127.0.0.3", "127.0.0.1"):
@@ -142,6 +142,6 @@ async def test_each_address_of_a_host_is_served() -> None:
 @pytest.mark.skipif(not socket.has_dualstack_ipv6(), reason="no IPv6 here")
 @in_loop
 async def test_all_addresses_means_those_of_ipv4_as_well() -> None:
-    """The page of `::` is this machine's IPv4 address: phones must reach it."""
+    """With `::` the page's address is this machine's IPv4 address: phones must reach it."""
     async with serving(host="::") as service:
         assert (await service.get("/address")).status == 200

@@ -1,4 +1,4 @@
-"""What operators get, over real sockets."""
+"""Messages to operators, over real sockets."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ async def test_health_tells_operators_how_displays_keep_up() -> None:
             await coordinator.close()
     assert health["type"] == "health"
     assert health["utc"].endswith("+00:00")
-    assert health["queues"] == {"mailbox": 0, "drafts": 2}  # what the pipeline says of itself
+    assert health["queues"] == {"mailbox": 0, "drafts": 2}  # reported by the pipeline
     rows = {row.pop("kind"): row for row in health["displays"]}
     glass = rows["projector"].pop("glass_ms")
     assert 0 <= glass["p50"] == glass["p95"] < 5000
@@ -67,7 +67,7 @@ async def test_health_tells_operators_how_displays_keep_up() -> None:
     }
     (slow,) = health["slowest"]
     assert (slow["kind"], slow["lang"], slow["behind"]) == ("projector", "en", 1)
-    assert slow["glass_ms"] >= glass["p50"]  # the second caption is waiting
+    assert slow["glass_ms"] >= glass["p50"]  # the second caption is not acknowledged yet
     assert slow["name"] == "1 (127.0.0.1)"
 
 
@@ -78,13 +78,13 @@ async def test_only_operators_get_any_of_it() -> None:
         async with serving() as service, service.connect("kind=operator") as nosy:
             await receive(nosy)
             coordinator = await operator(service)
-            theirs = service.hub.operators
+            operators = service.hub.operators
             rule = RuleMessage(id="philemon", heard="file lemon", write="Philemon", removed=False)
-            theirs.rule(rule)
+            operators.rule(rule)
             facts: dict[str, Any] = {"paused": False, "blank": False, "off_record": False}
-            theirs.done(DoneMessage(name="add-rule", undo="rule", **facts))
-            theirs.compare(compare_record(1))
-            theirs.fault(Fault("dictionary", "dictionary-not-toml", "church.toml, line 3."))
+            operators.done(DoneMessage(name="add-rule", undo="rule", **facts))
+            operators.compare(compare_record(1))
+            operators.fault(Fault("dictionary", "dictionary-not-toml", "church.toml, line 3."))
             kinds = [(await receive(coordinator))["type"] for _ in range(5)]
             assert sorted(kinds) == ["compare", "done", "fault", "health", "rule"]
             assert await silent(nosy)

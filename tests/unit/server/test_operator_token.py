@@ -1,4 +1,4 @@
-"""The operator's token: made once, readable by its owner only."""
+"""The operator's token: created once, readable by its owner only."""
 
 from __future__ import annotations
 

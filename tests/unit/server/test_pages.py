@@ -19,7 +19,7 @@ AUDIENCE = b"<!doctype html><title>Captions</title>" + b"<p>amen</p>" * 50
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A displays folder, beside a file that nobody may get."""
+    """A displays folder next to a file that must never be served."""
     (tmp_path / "secret.html").write_text("secret")
     displays = tmp_path / "displays"
     files = {
@@ -137,7 +137,7 @@ def test_a_page_that_has_not_changed_is_not_sent_again(folder: Path) -> None:
 def test_a_part_is_sent_to_who_asks_for_one(
     folder: Path, asked: str, content_range: str, status: int
 ) -> None:
-    """What cannot be had in part is sent whole."""
+    """What cannot be sent in part is sent whole."""
     whole = (folder / "icons" / "icon.png").read_bytes()
     got, headers, body = get(Pages(folder), "/icons/icon.png", Range=asked)
     assert got == status
@@ -175,7 +175,7 @@ def test_every_answer_is_secured(folder: Path) -> None:
     allowed = dict(each.split(" ", 1) for each in policy.split("; "))
     assert allowed.pop("connect-src") == "'self' ws: wss:"
     assert allowed.pop("default-src") == "'none'"
-    # A voice's sound, which the page feeds itself.
+    # For the sound of a voice, which the page feeds to the player itself.
     assert allowed.pop("media-src") == "'self' blob:"
     assert set(allowed.values()) == {"'self'", "'none'"}  # nothing inline, no other host
     assert answers[3]["Retry-After"] == "10"
@@ -209,7 +209,7 @@ def test_a_page_that_cannot_be_read_is_named(folder: Path, monkeypatch: pytest.M
 
 
 def test_a_pages_script_is_sent_with_what_it_imports(folder: Path) -> None:
-    """The others, and one that cannot be joined, are sent as they are."""
+    """Other scripts, and one that cannot be joined, are sent as they are."""
     modules = {
         "a": 'import { b } from "./b.js";\nconsole.log(b);\n',
         "b": "export const b = 3;\n",
@@ -250,7 +250,7 @@ def test_pages_show_the_church_where_they_have_a_place_for_it(folder: Path) -> N
     status, headers, body = get(pages, "/church-logo")
     assert (status, headers["Content-Type"], body) == (200, "image/svg+xml", b"<svg/>")
     assert headers["Content-Security-Policy"].startswith("default-src 'none'; style")
-    # The others have none, and so have all where nothing is set.
+    # Other pages have no branding. If nothing is set, no page has any.
     assert get(pages, "/projector")[2] == b"<p>projector</p>"
     assert get(Pages(folder, Branding()), "/css/church.css")[0] == HTTPStatus.NOT_FOUND
 
@@ -280,5 +280,5 @@ def test_another_address_is_answered_with_those_there_are(folder: Path) -> None:
         assert status == HTTPStatus.NOT_FOUND
         assert b"The wall" in body
         assert "Location" not in headers
-        # A script or a picture is told in a sentence.
+        # For a script or a picture the answer is one sentence.
         assert get(Pages(folder), path, Accept="*/*")[2] == b"There is no such page.\n"

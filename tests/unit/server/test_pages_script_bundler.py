@@ -32,7 +32,7 @@ PAGES = (
 
 
 def shipped() -> dict[str, str]:
-    """Return the text of all modules of the pages by name, with the one that the server makes."""
+    """Return the text of all modules of the pages by name, with the one the server generates."""
     folder = bundled("displays") / "js"
     made = {"shared/languages": languages_script().decode()}
     return made | {
@@ -115,7 +115,7 @@ def test_every_shipped_page_can_be_joined() -> None:
     sources = shipped()
     pages = {file.stem: file.read_text("utf-8") for file in folder.glob("*.html")}
     for page, html in pages.items():
-        # Two are read without any script.
+        # Two pages have no script.
         assert bool(entries(html)) == (page not in ("certificate", "missing")), page
         for name in entries(html):
             assert join(name, sources)

@@ -1,4 +1,4 @@
-"""Past services over a real port: who may read them, and what is answered."""
+"""Past services over a real port: who may read them, and what the answers are."""
 
 from __future__ import annotations
 
@@ -52,13 +52,13 @@ async def test_an_operator_has_the_list_a_service_and_its_files(kept: Path) -> N
     async with serving(sessions=kept) as service:
         listed = await service.get("/past", Authorization=BEARER)
         assert (listed.status, listed.headers["content-type"]) == (200, "application/json")
-        told = orjson.loads(listed.body)
-        assert [each["name"] for each in told["services"]] == [REHEARSAL, DAY]
-        assert {"srt", "vtt", "md", "html", "docx"} <= set(told["formats"])
+        body = orjson.loads(listed.body)
+        assert [each["name"] for each in body["services"]] == [REHEARSAL, DAY]
+        assert {"srt", "vtt", "md", "html", "docx"} <= set(body["formats"])
         read = orjson.loads((await service.get(f"/past/{DAY}", Authorization=BEARER)).body)
         assert read["service"]["began"] == "2026-11-15T09:30:00-06:00"
         assert [each["target"] for each in read["paragraphs"]] == ["Oremos."]
-        for form in told["formats"]:
+        for form in body["formats"]:
             file = await service.get(f"/past/{DAY}/target.{form}", Authorization=BEARER)
             named = f'attachment; filename="{DAY}.es.{form}"'
             assert (file.status, file.headers["content-disposition"]) == (200, named)
@@ -115,8 +115,8 @@ async def test_a_refusal_of_head_has_no_body(kept: Path) -> None:
 @in_loop
 async def test_everyone_may_read_services_but_no_rehearsal(kept: Path) -> None:
     async with serving(sessions=kept, past_services="everyone") as service:
-        told = orjson.loads((await service.get("/past")).body)
-        assert [each["name"] for each in told["services"]] == [DAY]
+        body = orjson.loads((await service.get("/past")).body)
+        assert [each["name"] for each in body["services"]] == [DAY]
         assert b"Oremos." in (await service.get(f"/past/{DAY}/both.vtt")).body
         for path in (f"/past/{REHEARSAL}", f"/past/{REHEARSAL}/both.srt"):
             hidden = await service.get(path)
@@ -170,8 +170,8 @@ async def test_guessing_tokens_is_stopped_and_counts_with_those_of_the_desk(kept
 @in_loop
 async def test_a_foreign_page_is_refused_before_its_token_is_looked_at(kept: Path) -> None:
     async with serving(sessions=kept) as service:
-        told = {"Authorization": BEARER, "Origin": "https://evil.example"}
-        reply = await service.get("/past", **told)
+        headers = {"Authorization": BEARER, "Origin": "https://evil.example"}
+        reply = await service.get("/past", **headers)
         assert reply.status == 421
         assert b"server.address" in reply.body
 
@@ -211,7 +211,7 @@ async def test_too_many_that_wait_are_told_to_come_back(
 async def test_who_waits_too_long_is_told_to_come_back_before_the_line_is_cut(
     kept: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A long service holds up those behind it."""
+    """A service that takes long to read delays the requests behind it."""
     assert past_routes._ANSWER_S < transport._OPEN_S - 2
     monkeypatch.setattr(past_routes, "_ANSWER_S", 0.1)
     read = threading.Event()

@@ -36,7 +36,7 @@ def test_an_address_has_its_share_and_another_its_own() -> None:
     here = ConnectionLimiter(most=1000, per_address=3)
     assert all(here.enter("10.0.0.1") for _ in range(3))
     assert here.refusal("10.0.0.1", 1.0) is None
-    assert here.enter("10.0.0.1")  # it gets an answer
+    assert here.enter("10.0.0.1")  # one over the limit enters, to get an answer
     assert here.refusal("10.0.0.1", 1.0) == "too-many-connections"
     assert here.enter("10.0.0.2")
     assert here.refusal("10.0.0.2", 1.0) is None

@@ -1,4 +1,4 @@
-"""What the port answers to plain requests. Pages, health and metrics: test_hub.py."""
+"""Answers to plain requests. Pages, health and metrics: test_hub.py."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ async def test_the_address_is_told_in_words_and_as_a_code(named: str) -> None:
         for query in ("?code=12345", "?code=0123456", "?code=%D9%A1%D9%A1%D9%A1%D9%A1%D9%A1%D9%A1"):
             assert (await service.get(f"/qr.svg{query}")).body == code.body
         assert "default-src 'none'" in code.headers["content-security-policy"]
-        # Programs find the port by it, whatever phones are told.
+        # Programs find the port by this address, whatever address phones get.
         assert service.hub.address == f"http://127.0.0.1:{service.hub.port}/"
 
 

@@ -31,7 +31,7 @@ def test_it_says_for_whom_and_until_when_it_is(tmp_path: Path) -> None:
 
 
 def test_whether_phones_know_who_signed_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    cert, key = make(tmp_path, days=-1)  # when it ended is another matter
+    cert, key = make(tmp_path, days=-1)  # the expiry is checked elsewhere
     assert not read(cert, key).facts.is_public
     monkeypatch.setenv("SSL_CERT_FILE", str(cert))
     assert read(cert, key).facts.is_public
@@ -80,9 +80,9 @@ def test_a_certificate_of_another_time_is_read_and_judged(
     with pytest.raises(ServerError, match=NAME) as refused:
         certificate.check(datetime.now(UTC))
     assert refused.value.code == code
-    with capture_logs() as told:
+    with capture_logs() as logs:
         certificate.tell()
-    assert told[-1]["code"] == code
+    assert logs[-1]["code"] == code
 
 
 def test_a_key_that_others_can_read_is_told(tmp_path: Path) -> None:
@@ -90,16 +90,16 @@ def test_a_key_that_others_can_read_is_told(tmp_path: Path) -> None:
     key.chmod(0o644)
     certificate = read(cert, key)
     assert certificate.exposed == f"chmod o-r {key}"
-    with capture_logs() as told:
+    with capture_logs() as logs:
         certificate.tell()
-    assert told[-1]["code"] == "tls-key-open"
+    assert logs[-1]["code"] == "tls-key-open"
 
 
 def test_where_files_have_no_modes_nobody_is_told_to_change_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cert, key = make(tmp_path)
-    key.chmod(0o666)  # what Windows says of every file
+    key.chmod(0o666)  # what Windows reports for every file
     monkeypatch.setattr(tls, "_HAS_MODES", False)
     assert read(cert, key).exposed == ""
 
@@ -114,10 +114,10 @@ def test_changed_files_are_taken_up_and_bad_ones_are_not(tmp_path: Path) -> None
     assert second.until - first.until > timedelta(days=80)
     for damage in (cert.unlink, lambda: cert.write_text("half of it"), key.unlink):
         damage()
-        with capture_logs() as told:
+        with capture_logs() as logs:
             assert not certificate.renew()
             assert not certificate.renew()
-        assert [line["event"] for line in told] == ["certificate not renewed"]  # once
+        assert [line["event"] for line in logs] == ["certificate not renewed"]  # logged once
         assert certificate.facts == second
     make(tmp_path, days=120)
     assert certificate.renew()

@@ -72,8 +72,8 @@ async def test_who_asks_too_much_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rate_limits, "REQUESTS_AT_ONCE", 3)
     monkeypatch.setattr(rate_limits, "REQUESTS_PER_S", 0.0)
     async with serving() as service:
-        told = [(await service.get("/healthz")).status for _ in range(5)]
-        assert told == [200, 200, 200, 429, 429]
+        statuses = [(await service.get("/healthz")).status for _ in range(5)]
+        assert statuses == [200, 200, 200, 429, 429]
         async with service.connect(local_addr=("127.0.0.2", 0)) as other:
             assert (await receive(other))["type"] == "hello"
 
@@ -83,7 +83,7 @@ async def test_who_asks_too_much_waits(monkeypatch: pytest.MonkeyPatch) -> None:
 async def test_a_flood_of_messages_ends_with_1008_and_holds_up_nobody() -> None:
     async with serving() as service, service.connect() as good:
         await receive(good)
-        for key in range(50):  # an `ack` a caption is no flood
+        for key in range(50):  # one `ack` per caption is no flood
             service.say(key)
             await send(good, type="ack", seq=(await receive(good))["seq"])
         async with service.connect() as bad:
@@ -108,20 +108,20 @@ async def _pour(display: Any, message: str) -> None:
 @in_loop
 async def test_what_a_flood_brings_at_once_is_little() -> None:
     async with serving() as service:
-        for each in service.hub._port._servers[0].sockets:  # the system doubles it
+        for each in service.hub._port._servers[0].sockets:  # the system doubles the size
             assert each.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF) <= 16 * 1024
         async with service.connect() as display:
             await receive(display)
             (client,) = service.hub._clients
-            its = client.connection.transport.get_extra_info("socket")
-            assert its.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF) <= 16 * 1024
-            assert its.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF) <= 128 * 1024
+            accepted = client.connection.transport.get_extra_info("socket")
+            assert accepted.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF) <= 16 * 1024
+            assert accepted.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF) <= 128 * 1024
 
 
 @pytest.mark.slow
 @in_loop
 async def test_no_more_descriptors_is_told_once_and_over_when_somebody_leaves() -> None:
-    """The loop itself tells of each of a hundred tries, every second."""
+    """The event loop itself reports a hundred failed attempts every second."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     async with serving() as service, service.connect() as display:
         await receive(display)
@@ -129,20 +129,20 @@ async def test_no_more_descriptors_is_told_once_and_over_when_somebody_leaves() 
         waiting = socket.create_connection(("127.0.0.1", service.hub.port))
         await reached(lambda: service.hub._limiter.total == 2)
         highest = max(each.fileno() for each in [*spare, waiting])
-        with capture_logs() as told:
+        with capture_logs() as logs:
             resource.setrlimit(resource.RLIMIT_NOFILE, (spare[0].fileno(), hard))
             try:
                 for each in spare:
                     each.setblocking(False)
                     with pytest.raises(BlockingIOError):
                         each.connect(("127.0.0.1", service.hub.port))
-                await reached(lambda: bool(told))
+                await reached(lambda: bool(logs))
                 await asyncio.sleep(1.2)
                 service.say(1)
                 assert (await receive(display))["type"] == "caption"
             finally:
                 resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-        assert [line["code"] for line in told] == ["descriptors-exhausted"]
+        assert [line["code"] for line in logs] == ["descriptors-exhausted"]
         await reached(lambda: service.hub._limiter.total == 2 + len(spare))
         for each in [*spare, waiting]:
             each.close()
@@ -155,13 +155,13 @@ async def test_who_breaks_off_before_the_answer_costs_one_quiet_line(
 ) -> None:
     async with serving() as service, service.connect() as display:
         await receive(display)
-        with capture_logs() as told:
+        with capture_logs() as logs:
             _, writer = await asyncio.open_connection("127.0.0.1", service.hub.port)
-            # A request, and a goodbye right behind it: the library ends the connection at once.
+            # A request and right behind it a close frame: the library ends the connection at once.
             writer.write(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n\x88\x80\0\0\0\0")
-            await reached(lambda: bool(told))
+            await reached(lambda: bool(logs))
             writer.close()
-        assert [(line["event"], line["log_level"]) for line in told] == [
+        assert [(line["event"], line["log_level"]) for line in logs] == [
             ("gone before its answer", "debug")
         ]
         assert caplog.records == []
@@ -195,7 +195,7 @@ async def test_every_answer_has_the_security_headers(request_: bytes, status: by
         assert head.startswith(f"HTTP/1.1 {status.decode()} ")
         for name, value in SECURITY.items():
             assert head.count(f"\r\n{name}: {value}") == 1
-        assert "strict-transport-security" not in head.lower()  # a promise that plain http breaks
+        assert "strict-transport-security" not in head.lower()  # plain http cannot keep it
         assert "\r\nserver:" not in head.lower()
 
 
@@ -249,9 +249,9 @@ async def test_plain_http_on_the_tls_port_is_told_where_to_go(tmp_path: Path) ->
     async with serving(**tls(cert, key), address=f"https://{NAME}:8765/") as service:
         reader, writer = await asyncio.open_connection("127.0.0.1", service.hub.port)
         writer.write(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
-        told = await asyncio.wait_for(reader.read(), 10)
-        assert told.startswith(b"HTTP/1.1 200 ")  # nobody has signed this certificate
-        assert f'href="https://{NAME}:8765/"'.encode() in told
+        answer = await asyncio.wait_for(reader.read(), 10)
+        assert answer.startswith(b"HTTP/1.1 200 ")  # this certificate is self-signed
+        assert f'href="https://{NAME}:8765/"'.encode() in answer
         writer.close()
         await reached(lambda: service.hub._limiter.total == 0)
         assert (await asyncio.to_thread(fetch, service.hub.port, cert, "/healthz")).status == 200
@@ -298,7 +298,7 @@ async def test_a_renewed_certificate_is_taken_up_without_a_restart(
             deadline_s = time.monotonic() + 10
             while await asyncio.to_thread(served) == old:
                 assert time.monotonic() < deadline_s
-            service.say(1)  # who is there stays
+            service.say(1)  # connected displays stay
             assert (await receive(display))["type"] == "caption"
         assert (await asyncio.to_thread(fetch, port, cert, "/")).status == 200
 
@@ -309,7 +309,7 @@ async def test_a_connection_of_the_last_moment_is_closed_as_well(
 ) -> None:
     monkeypatch.setattr(transport, "_CLOSE_S", 0.1)
     loop = asyncio.get_running_loop()
-    for ticks in range(5):  # as far as the event loop has got with it
+    for ticks in range(5):  # how far the event loop is with the connection
         async with serving() as service:
             with socket.socket() as client:
                 client.setblocking(False)
@@ -345,12 +345,12 @@ for case in sys.argv[1:]:
 
 
 def test_as_many_as_needed_and_some_to_spare() -> None:
-    # The hard limit never rises from one to the next: a user who is not root could not raise it.
+    # From case to case the hard limit never rises: only root could raise it.
     expected = {
         "256 4096 1500": "1500 1628 4096",  # raised as far as needed
         "2048 4096 1500": "1500 2048 4096",  # never lowered
-        "256 1024 1500": "896 1024 1024",  # as far as this process may
-        "128 128 1500": "64 128 128",  # half of little
+        "256 1024 1500": "896 1024 1024",  # as far as this process is allowed to
+        "128 128 1500": "64 128 128",  # half of a small limit
     }
     command = [sys.executable, "-c", ASK, *expected]
     done = subprocess.run(command, capture_output=True, text=True, check=True)

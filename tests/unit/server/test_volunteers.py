@@ -1,4 +1,4 @@
-"""Devices by name, kept as hashes; codes of six digits that hold once and for few guesses."""
+"""Devices by name, kept as hashes; six-digit codes that work once and allow few guesses."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def test_a_code_holds_once_and_for_its_time() -> None:
 
 @pytest.mark.parametrize("zero", ["\u0660", "\u06f0", "\u0966", "\uff10"])
 def test_a_code_may_be_typed_in_the_digits_of_any_script(zero: str) -> None:
-    """Arabic, Persian, Devanagari, full width."""
+    """Digits of Arabic, Persian and Devanagari, and full-width digits."""
     codes = PairingCodes()
     typed = "".join(chr(ord(zero) + int(digit)) for digit in codes.issue(0.0))
     assert codes.take(f"{typed[:3]} {typed[3:]}\u00b2", "10.0.0.1", 1.0)

@@ -165,7 +165,7 @@ def test_a_held_caption_is_in_no_file(tmp_path: Path) -> None:
     transcripts.hold(2)
     transcripts.add(journal[1])
     transcripts.flush()
-    transcripts.add(message(1, "one", "UNO", seq=3))  # an edit: the files are made anew
+    transcripts.add(message(1, "one", "UNO", seq=3))  # an edit: the files are written again
     write(tmp_path, [*journal, message(1, "one", "UNO", seq=3)])
     transcripts.flush()
     assert (tmp_path / "transcript.es.txt").read_text() == "UNO\n"
@@ -178,7 +178,7 @@ def test_a_held_caption_is_in_no_file(tmp_path: Path) -> None:
 def test_what_an_operator_took_back_leaves_the_files_when_its_caption_is_held(
     tmp_path: Path,
 ) -> None:
-    """An edit of a partial is written at once; undone, its final may still change."""
+    """An edit of a partial is written at once. If it is undone, its final may still change."""
     journal = [message(1, "won", "UNO", seq=1)]
     write(tmp_path, journal)
     transcripts = Transcripts(tmp_path, LANGS)

@@ -1,4 +1,4 @@
-"""Services that are over: the list, one to read, one as a file."""
+"""Past services: the list, one to read, one as a file."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_one_without_a_record_that_can_be_read_counts_as_a_rehearsal(tmp_path: P
 
 
 def test_the_mode_is_found_behind_many_records_that_name_none(tmp_path: Path) -> None:
-    """A summary counts every church word: it may be as long as what is read first."""
+    """A summary counts every church word, so it may be as long as the first block that is read."""
     events = [DictionaryEvent(utc=utc(0), rules=number) for number in range(300)]
     session(tmp_path, SAID, DAY, records=[*live(), *events])
     assert [each.mode for each in PastServices(tmp_path).listed()] == ["live"]

@@ -1,4 +1,4 @@
-"""Past sessions: found by name, path or "last", and read although the daemon died over a line."""
+"""Past sessions are found by name, path or "last", and are read even if a crash cut off a line."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_a_session_is_found_by_name_path_and_last(tmp_path: Path) -> None:
 
 def test_the_last_session_is_the_last_one_with_captions(tmp_path: Path) -> None:
     service = session(tmp_path, [ONE], "2026-11-22T09-30-00")
-    failed = session(tmp_path, [], "2026-11-22T12-00-00")  # started again without a microphone
+    failed = session(tmp_path, [], "2026-11-22T12-00-00")  # restarted without a microphone
     assert find_session("last", tmp_path) == service
     assert find_session(failed.name, tmp_path) == failed
     (service / "captions.jsonl").write_bytes(b"")
@@ -87,8 +87,8 @@ def test_any_other_bad_line_is_left_out_and_told_once(tmp_path: Path) -> None:
     with capture_logs() as logs:
         assert read_journal(folder) == [ONE, TWO]
         assert read_journal(folder) == [ONE, TWO]
-    (told,) = logs
-    assert (told["file"], told["count"], told["lines"]) == (str(file), 2, "2, 4")
+    (line,) = logs
+    assert (line["file"], line["count"], line["lines"]) == (str(file), 2, "2, 4")
     assert left_out(folder) == ("captions.jsonl: 2, 4",)
     file.write_bytes(one + two)
     assert read_journal(folder) == [ONE, TWO]

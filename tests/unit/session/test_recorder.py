@@ -1,4 +1,4 @@
-"""The recorder on real files: what is written, what survives, what a full disk does to it."""
+"""The recorder on real files: what is written, what survives, and what a full disk causes."""
 
 from __future__ import annotations
 
@@ -146,15 +146,15 @@ def test_pairs_are_made_at_the_end_and_follow_the_operator(tmp_path: Path) -> No
     made.record(spoken(4, quality=judged_as("review", 0.6)))
     made.record(spoken(5, quality=judged_as("reject", 0.2)))
     made.record(spoken(6, quality=judged_as("review", 0.6)))
-    made.caption(message(1, "Grace", "La gracia", seq=1), "es")  # a translator's: nothing to follow
+    made.caption(message(1, "Grace", "La gracia", seq=1), "es")  # a translator's, not an edit
     made.caption(operators(message(2, "Grace", "La gracia", seq=2)), "es")
     made.caption(operators(message(3, "", "", seq=3)), "es")
     made.caption(operators(message(4, "Grace", "La gracia", seq=4)), "es")
     assert made.close(5.0)
     good = lines(made.folder, "sermon_pairs.jsonl")
-    told = [(line["id"], line["target"], line["engine"]) for line in good]
+    found = [(line["id"], line["target"], line["engine"]) for line in good]
     edited = [(key, "La gracia", "operator") for key in (2, 4)]
-    assert told == [(1, "La gracia de Dios.", "gemma"), *edited]
+    assert found == [(1, "La gracia de Dios.", "gemma"), *edited]
     assert [line["id"] for line in lines(made.folder, "review_queue.jsonl")] == [6]
     summary = lines(made.folder)[-1]
     assert (summary["pairs"], summary["review"]) == (3, 1)
@@ -200,10 +200,10 @@ def test_a_killed_daemon_leaves_every_final(tmp_path: Path) -> None:
     assert [line["id"] for line in lines(folder, "captions.jsonl")] == list(range(1, 101))
     assert (folder / "transcript.en.srt").read_text().count("-->") == 100
     assert not (folder / "summary.json").exists()
-    Review(folder).close()  # makes the files of pairs, which a service makes at its end
+    Review(folder).close()  # writes the files of pairs, as a service does at its end
     pairs = [line["id"] for line in lines(folder, "sermon_pairs.jsonl")]
     assert pairs == list(range(1, len(pairs) + 1))
-    assert len(pairs) >= 99  # the last utterance may not have been taken in
+    assert len(pairs) >= 99  # the last utterance may not be recorded yet
 
 
 def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
@@ -263,7 +263,7 @@ def test_a_full_disk_costs_nothing_that_fits_later(tmp_path: Path) -> None:
         wait_for(lambda: journal.stat().st_size > 0)
         filler = tmp_path / "disk" / "filler"
         fill_disk(filler)
-        made.caption(message(1, "Grace", "La gracia", seq=2), "es")  # the files are to be made anew
+        made.caption(message(1, "Grace", "La gracia", seq=2), "es")  # the files must be rewritten
         for id in range(2, 400):  # noqa: A001
             made.caption(
                 message(id, "Peace be with you all", "La paz sea con ustedes", seq=id + 1), "es"
@@ -274,7 +274,7 @@ def test_a_full_disk_costs_nothing_that_fits_later(tmp_path: Path) -> None:
         assert (made.folder / "transcript.es.txt").read_text().startswith("Gracia\n")
         assert [fault.code for fault in faults] == ["session-unwritable"]
         assert str(made.folder) in faults[0].message
-        wait_for(lambda: journal.read_bytes().endswith(b"}\n"))  # torn only while it is tried
+        wait_for(lambda: journal.read_bytes().endswith(b"}\n"))  # torn only during a try
         filler.unlink()
         made.caption(message(400, "Amen", "Amén", seq=401), "es")
         wait_for(lambda: made.degraded_reason == "")
@@ -294,7 +294,7 @@ def test_what_was_dropped_is_written_once_it_can_be(
 ) -> None:
     monkeypatch.setattr("pipeline.core.files._WAITING", 10)
     faults: list[Fault] = []
-    with small_disk(tmp_path, size="1m"):  # with room for all of them in the end
+    with small_disk(tmp_path, size="1m"):  # with room for everything in the end
         made = recorder(tmp_path / "disk", faults)
         filler = tmp_path / "disk" / "filler"
         fill_disk(filler)
@@ -303,10 +303,10 @@ def test_what_was_dropped_is_written_once_it_can_be(
         wait_for(lambda: made.dropped >= 50)
         filler.unlink()
         made.record(dictionary_event(1))
-        assert not made.close(60.0)  # not all is on disk
+        assert not made.close(60.0)  # not everything is on disk
         events = kept(made.folder, "event")
-        told = [event["count"] for event in events if event["event"] == "records-dropped"]
-        assert told[-1] == made.dropped
+        counts = [event["count"] for event in events if event["event"] == "records-dropped"]
+        assert counts[-1] == made.dropped
         assert events[-1]["event"] in ("dictionary", "records-dropped")
         faults_kept = [event["message"] for event in events if event["event"] == "fault"]
         numbers = [int(said.split()[0]) for said in faults_kept]
@@ -320,7 +320,7 @@ def test_a_summary_that_finds_no_room_is_missed(tmp_path: Path) -> None:
         made = recorder(tmp_path / "disk")
         fill_disk(tmp_path / "disk" / "filler")
         assert not made.close(5.0)
-        assert made.unwritten == 2  # the line and the file
+        assert made.unwritten == 2  # the summary's line and its file
         assert not (made.folder / "summary.json").exists()
 
 
@@ -359,7 +359,7 @@ def operators(edited: CaptionMessage) -> CaptionMessage:
 def test_an_entry_that_breaks_the_recorder_costs_that_entry_and_is_told(tmp_path: Path) -> None:
     faults: list[Fault] = []
     made = recorder(tmp_path, faults)
-    made.caption(message(1, "one", "uno"), "xx")  # a language that this session does not have
+    made.caption(message(1, "one", "uno"), "xx")  # the session does not have this language
     wait_for(lambda: faults)
     made.caption(message(2, "two", "dos"), "es")
     assert [fault.code for fault in faults] == ["session-incomplete"]

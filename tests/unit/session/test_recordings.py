@@ -1,4 +1,4 @@
-"""The sound of utterances: which is kept, and that it goes with the words."""
+"""The audio of utterances: which is kept, and that it is removed with the words."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ def test_the_settings_say_whose_sound_is_kept(
 
 
 def test_the_settings_and_the_recordings_know_the_same_words() -> None:
-    told = get_args(SessionSettings.model_fields["keep_audio"].annotation)
-    assert told == get_args(KeepAudio)
-    assert told[0] == SessionSettings().keep_audio == "none"
+    words = get_args(SessionSettings.model_fields["keep_audio"].annotation)
+    assert words == get_args(KeepAudio)
+    assert words[0] == SessionSettings().keep_audio == "none"
 
 
 def test_doubtful_is_what_is_worth_hearing_again() -> None:
@@ -75,8 +75,8 @@ def test_a_disk_that_cannot_be_written_costs_the_sound_alone(tmp_path: Path) -> 
         made.start()
         keep(made, spoken(1))
         assert made.close(10.0)
-    (told,) = logs
-    assert (told["code"], told["id"], told["error"]) == ("sound-not-kept", 1, "File exists")
+    (line,) = logs
+    assert (line["code"], line["id"], line["error"]) == ("sound-not-kept", 1, "File exists")
     assert [each["id"] for each in lines(made.folder) if each["type"] == "utterance"] == [1]
 
 

@@ -1,4 +1,4 @@
-"""Words that must go, go from every file, whatever the disk does and whenever the daemon dies."""
+"""Redacted words leave every file, whatever the disk does and whenever the daemon is killed."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_no_file_has_the_words_and_all_else_stays(tmp_path: Path) -> None:
 
 
 def test_the_mark_of_a_removal_before_is_not_taken_for_that_of_the_next(tmp_path: Path) -> None:
-    """Between two statements of `ask` the other thread may finish the removal before."""
+    """Between two statements of `ask` the other thread may finish the previous removal."""
     purges = Purges(tmp_path, ())
     purges.ask(PURGE)
     purges.begin()
@@ -125,7 +125,7 @@ def test_a_full_disk_is_told_and_tried_until_it_is_done(
         made.caption(message(9, "later", "luego", seq=40), "es")
         assert made.purging
         assert faults[0].code == "session-unwritable"
-    made.record(DictionaryEvent(utc=utc_now(), rules=1))  # whatever comes next
+    made.record(DictionaryEvent(utc=utc_now(), rules=1))  # any record
     settled(made)
     assert made.close(5.0)
     assert secrets(made.folder) == []
@@ -161,10 +161,10 @@ def test_the_sound_goes_as_well_if_the_end_came_when_its_record_was_gone(
     )
     made.start()
     for key in (1, 2):
-        # Filtered: no board had a caption of it that would tell its id.
-        heard = spoken(key, start_s=10.0 * key, end_s=10.0 * key + 2, final=None, filtered="loop")
-        made.record(heard)
-        made.sound(heard, np.zeros(8000, np.float32))
+        # Filtered: no board had its caption, which would give the id.
+        record = spoken(key, start_s=10.0 * key, end_s=10.0 * key + 2, final=None, filtered="loop")
+        made.record(record)
+        made.sound(record, np.zeros(8000, np.float32))
     wait_for((made.folder / "audio" / "000002.flac").exists)
     with monkeypatch.context() as broken:
         broken.setattr(Path, "unlink", refuse)

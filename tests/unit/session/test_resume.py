@@ -1,4 +1,4 @@
-"""After a crash the session goes on: history, ids, times and what the operator had set."""
+"""After a crash the session continues: history, ids, times and the operator's settings."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 
 @pytest.fixture(scope="module")
 def crashed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the sessions of a daemon that broke while it was captioning."""
+    """Return the sessions of a daemon that crashed while it was captioning."""
     return break_midway(tmp_path_factory.mktemp("crashed"))
 
 
 @pytest.fixture
 def sessions(crashed: Path, tmp_path: Path) -> Path:
-    """Return a copy of those sessions."""
+    """Return a copy of the crashed sessions."""
     return shutil.copytree(crashed, tmp_path / "sessions")
 
 
@@ -95,7 +95,7 @@ def test_the_next_run_goes_on_where_the_last_one_broke(sessions: Path) -> None:
         service.records()
     )
 
-    # It has been ended now, so the next one is new.
+    # The session has ended now, so the next one is new.
     again = Service(sessions)
     assert again.run() == 0
     assert again.app.folder != service.app.folder
@@ -140,7 +140,7 @@ def test_a_kill_leaves_neither_an_end_nor_a_whole_last_line(sessions: Path) -> N
         ({}, timedelta(hours=1)),
         ({"session.resume_s": 30}, LATER),
         ({"session.resume_s": 0}, LATER),
-        ({}, -LATER),  # the clock was set back: what is new and what is old cannot be told
+        ({}, -LATER),  # the clock was set back: new and old look alike
         ({"translate.target": "fr"}, LATER),
     ],
 )
@@ -162,7 +162,7 @@ def test_a_rehearsal_neither_goes_on_nor_is_gone_on_with(sessions: Path) -> None
 
 
 def test_what_another_daemon_is_writing_is_left(sessions: Path) -> None:
-    service = Service(sessions)  # holds it from here on
+    service = Service(sessions)  # holds the session from here on
     assert in_use(service.app.folder / "captions.jsonl")
     other = Service(sessions)
     assert other.app.folder != service.app.folder
@@ -206,7 +206,7 @@ def test_without_sessions_there_is_nothing_to_go_on_with(tmp_path: Path) -> None
 
 
 def failed_start(sessions: Path, name: str) -> Path:
-    """A service that ended before anything was said: it had no microphone."""
+    """A service that ended before anything was said, as it had no microphone."""
     (before,) = [each for each in sessions.iterdir() if each.is_dir()]
     failed = shutil.copytree(before, sessions / name)
     (failed / "captions.jsonl").write_bytes(b"")
@@ -282,7 +282,7 @@ def test_a_purge_that_had_to_wait_does_not_take_the_next_run_off_the_record(
     assert [each.event for each in events] == ["command", "command", "off-record"]
     again = Unfinished(made.folder, NOW, (), tuple(records))
     assert not again.set_by_operator("off-record", "on-record")
-    # A kill lost the command: that the words went off the record is known all the same.
+    # A kill lost the command, but the event shows that the words went off the record.
     lost = Unfinished(made.folder, NOW, (), tuple(events[-1:]))
     assert lost.set_by_operator("off-record", "on-record")
 
@@ -320,7 +320,7 @@ def test_a_session_that_goes_on_while_the_disk_is_full_has_whole_transcripts_in_
 
 
 def test_a_clock_that_was_set_during_the_service_does_not_move_its_audio() -> None:
-    began = NOW - timedelta(days=3)  # by a clock that was three days slow
+    began = NOW - timedelta(days=3)  # the clock was three days slow
     health = health_record(utc=NOW.isoformat(), audio_s=1200.0)
     earlier = Unfinished(Path(), began, (), (health,))
     assert earlier.audio_s(NOW + timedelta(seconds=30)) == 1230.0
@@ -336,7 +336,7 @@ class Missing(FakeSource):
 
 
 def test_starts_that_fail_change_nothing(sessions: Path) -> None:
-    """Systemd tries again for hours while the microphone is unplugged."""
+    """While the microphone is unplugged, systemd retries for hours."""
     before, files = found(sessions), contents(sessions)
     assert before is not None
     broke = datetime.fromisoformat(before.records[-1].utc)
@@ -398,9 +398,9 @@ def test_a_file_does_not_go_on_with_a_service_nor_a_service_with_a_file(sessions
     assert before is not None
     assert taken_up(sessions, before, **{"audio.input": "other.wav"}) is None
     records = before.folder / "diagnostics.jsonl"
-    told = map(orjson.loads, records.read_bytes().splitlines())
-    heard = next(record["source"] for record in told if record["type"] == "health")
-    assert heard
-    records.write_bytes(records.read_bytes().replace(orjson.dumps(heard), b'"sermon.flac"'))
+    parsed = map(orjson.loads, records.read_bytes().splitlines())
+    source = next(record["source"] for record in parsed if record["type"] == "health")
+    assert source
+    records.write_bytes(records.read_bytes().replace(orjson.dumps(source), b'"sermon.flac"'))
     assert taken_up(sessions, before) is None
     assert taken_up(sessions, before, **{"audio.input": "/a/sermon.flac"}) is not None

@@ -1,4 +1,4 @@
-"""Old sessions go by age and by room; the running one and what is not ours stay."""
+"""Old sessions are removed by age and disk space; the running one and foreign files stay."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_a_clock_that_is_years_ahead_removes_nothing_by_age(
     ahead = NOW + timedelta(days=3650)
     wrong = session(tmp_path, session_name(ahead))
     assert run(tmp_path, keep_days=365, running=wrong.name, now_utc=ahead) == []
-    # Nor at the second start with it.
+    # Nor at the second start with the wrong clock.
     later = ahead + timedelta(hours=1)
     assert run(tmp_path, keep_days=365, running=session_name(later), now_utc=later) == []
     assert left(tmp_path) == [*NAMES, wrong.name]
@@ -106,8 +106,8 @@ def test_the_running_session_never_goes(tmp_path: Path, four: list[Path]) -> Non
 
 
 def test_what_another_daemon_writes_never_goes(tmp_path: Path, four: list[Path]) -> None:
-    with (four[0] / "captions.jsonl").open("ab") as held:
-        fcntl.flock(held, fcntl.LOCK_EX)
+    with (four[0] / "captions.jsonl").open("ab") as journal:
+        fcntl.flock(journal, fcntl.LOCK_EX)
         assert run(tmp_path, keep_days=14) == [NAMES[1]]
 
 
@@ -121,12 +121,12 @@ def test_what_is_not_named_as_ours_stays(tmp_path: Path, four: list[Path], name:
 
 
 def test_a_link_is_not_followed(tmp_path: Path) -> None:
-    precious = session(tmp_path / "elsewhere", "2020-01-01T00-00-00")
+    target = session(tmp_path / "elsewhere", "2020-01-01T00-00-00")
     sessions = tmp_path / "sessions"
     sessions.mkdir()
-    (sessions / "2020-01-01T00-00-00").symlink_to(precious)
+    (sessions / "2020-01-01T00-00-00").symlink_to(target)
     assert run(sessions, keep_days=1) == []
-    assert (precious / "captions.jsonl").exists()
+    assert (target / "captions.jsonl").exists()
 
 
 def test_without_a_folder_there_is_nothing_to_do(tmp_path: Path) -> None:
@@ -142,7 +142,7 @@ def test_a_day_on_which_nothing_happened_gives_its_notes_back(tmp_path: Path) ->
     made = recorder(tmp_path)
     assert made.close(5)
     with_notes(made.folder, "Bonhoeffer")
-    with_notes(tmp_path, "Barth")  # added since
+    with_notes(tmp_path, "Barth")  # added later
     assert discard_if_empty(made.folder)
     assert not made.folder.exists()
     assert read_notes(tmp_path / "notes.toml").names == ("Bonhoeffer", "Barth")
@@ -152,7 +152,7 @@ def test_notes_that_cannot_be_given_back_keep_their_session(tmp_path: Path) -> N
     made = recorder(tmp_path)
     assert made.close(5)
     with_notes(made.folder, "Bonhoeffer")
-    (tmp_path / "notes.toml").write_text("names = [", "utf-8")  # somebody is correcting it
+    (tmp_path / "notes.toml").write_text("names = [", "utf-8")  # somebody is editing it
     assert not discard_if_empty(made.folder)
     assert read_notes(made.folder / "notes.toml").names == ("Bonhoeffer",)
 

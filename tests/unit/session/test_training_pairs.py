@@ -1,4 +1,4 @@
-"""Which captions are kept as pairs, and that these follow the operator."""
+"""Which captions are kept as pairs, and that pairs follow the operator's edits."""
 
 from __future__ import annotations
 
@@ -179,21 +179,21 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
 
 
 def test_a_corrected_text_makes_a_pair_that_somebody_has_to_look_at() -> None:
-    """The score was that of a translation of something else."""
+    """The score belonged to the translation of a different text."""
     made = replace(message(3, "the grace of God", "la gracia de Dios", seq=5), corrected=True)
-    (told,) = filed([spoken(3)], made)[QUEUE]
-    assert (told.source, told.target, told.engine) == (
+    (item,) = filed([spoken(3)], made)[QUEUE]
+    assert (item.source, item.target, item.engine) == (
         "the grace of God",
         "la gracia de Dios",
         made.target.engine,
     )
-    assert (told.score, told.decision, told.raw_source) == (None, "review", "the grace of gods")
+    assert (item.score, item.decision, item.raw_source) == (None, "review", "the grace of gods")
     undone = message(3, "the grace of God", "La gracia de Dios.", seq=6)
     assert filed([spoken(3)], made, undone) == filed([spoken(3)]), "it has its score again"
 
 
 @pytest.mark.parametrize("line", [b'{"id": 2, "sour', b"[]", b'{"id": 2}'])
 def test_a_damaged_line_is_told_as_one(line: bytes) -> None:
-    """`read_session_lines` leaves it out by this error; any other would end the review."""
+    """`read_session_lines` skips a line on this error. Any other error would end the review."""
     with pytest.raises(ProtocolError):
         parse_pair(line)

@@ -1,4 +1,4 @@
-"""What of a recognized text stands for good."""
+"""Which part of a recognized text is committed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ IDS: dict[str, int] = {}
 
 
 def tokens(*texts: str) -> list[Token]:
-    """Tokens with these texts; the same text has the same id."""
+    """Tokens with these texts; equal texts have equal ids."""
     until = 0
     made = []
     for text in texts:
@@ -61,7 +61,7 @@ def test_a_full_stop_at_the_end_is_a_guess_and_does_not_stand() -> None:
     spoken = tokens(" God", " is", " good", ".")
     commit = policy.push(spoken, [0.5, 0.8, 1.2, 1.2], 5.0, is_final=False)
     assert text(commit.committed) == " God is"
-    # It turns out to have been none; what stood goes on.
+    # It was no full stop; the committed prefix goes on.
     spoken = tokens(" God", " is", " good", " to", " us")
     commit = policy.push(spoken, [0.5, 0.8, 1.2, 5.0, 5.3], 6.0, is_final=False)
     assert text(commit.committed) == " God is good to"
@@ -142,33 +142,33 @@ def test_whatever_comes_nothing_that_stands_goes_and_nothing_is_lost(
     name: Policy, pushes: list[tuple[list[str], list[float], float, bool]]
 ) -> None:
     policy = CommitPolicy(name)
-    stood: tuple[Token, ...] = ()
+    before: tuple[Token, ...] = ()
     for texts, ends_s, audio_s, sorts in pushes:
-        heard = tokens(*texts)
-        commit = policy.push(heard, sorted(ends_s) if sorts else ends_s, audio_s, is_final=False)
-        assert [t.id for t in commit.committed[: len(stood)]] == [t.id for t in stood]
-        assert commit.tail == tuple(heard[len(heard) - len(commit.tail) :])
-        head = heard[: len(heard) - len(commit.tail)]
+        partial = tokens(*texts)
+        commit = policy.push(partial, sorted(ends_s) if sorts else ends_s, audio_s, is_final=False)
+        assert [t.id for t in commit.committed[: len(before)]] == [t.id for t in before]
+        assert commit.tail == tuple(partial[len(partial) - len(commit.tail) :])
+        head = partial[: len(partial) - len(commit.tail)]
         assert [t.id for t in commit.committed[: len(head)]] == [t.id for t in head]
-        stood = commit.committed
+        before = commit.committed
 
 
 @given(WORDS, st.floats(0, 3), st.data())
 def test_going_on_from_what_stands_only_adds_to_it(
     texts: list[str], step_s: float, data: st.DataObject
 ) -> None:
-    """As the recognizer does it: what stands is forced, the rest is heard anew."""
+    """As in the recognizer: the committed prefix is forced, the rest is recognized again."""
     policy = CommitPolicy()
     audio_s = 0.0
     for _ in range(4):
         audio_s += step_s
-        heard = [*policy.committed, *tokens(*data.draw(WORDS))]
-        ends_s = [audio_s * (place + 1) / len(heard) for place in range(len(heard))]
-        commit = policy.push(heard, ends_s, audio_s, is_final=False)
-        assert (*commit.committed, *commit.tail) == tuple(heard)
+        partial = [*policy.committed, *tokens(*data.draw(WORDS))]
+        ends_s = [audio_s * (place + 1) / len(partial) for place in range(len(partial))]
+        commit = policy.push(partial, ends_s, audio_s, is_final=False)
+        assert (*commit.committed, *commit.tail) == tuple(partial)
         assert not commit.reason
         if commit.tail and len(commit.committed) > 0:
-            assert len(commit.committed) < len(heard)
+            assert len(commit.committed) < len(partial)
 
 
 def test_what_the_recognizer_never_takes_back_stands_without_waiting() -> None:

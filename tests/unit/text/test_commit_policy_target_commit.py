@@ -1,4 +1,4 @@
-"""What of a translation stands for good."""
+"""Which part of a translation is committed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MARK = "\u2581"
 def part(
     text: str, looked_at: Sequence[int] = (), settled: int = 0, *, whole: bool = False
 ) -> TargetPart:
-    """A part with a piece for each word; "|" cuts a word in two."""
+    """A part with one piece per word; "|" cuts a word in two."""
     pieces = [
         (MARK if at == 0 else "") + piece
         for word in text.split()
@@ -88,10 +88,10 @@ def test_without_attention_agreement_decides() -> None:
 def test_a_translator_that_does_not_go_on_from_what_stands_takes_no_word_back() -> None:
     policy = TargetCommit()
     policy.push([part("Y el Señor dijo a Moisés", [0, 1, 2, 3, 4, 5], settled=4)])
-    stood = policy.committed
+    before = policy.committed
     other = part("Y entonces habló", [0, 1, 2], settled=1)
     assert policy.push([other]) == len("Y")
-    assert policy.committed == stood
+    assert policy.committed == before
 
 
 def test_two_sentences_that_turn_out_to_be_one_keep_their_words() -> None:
@@ -112,7 +112,7 @@ def test_nothing_comes_between_words_that_stand() -> None:
 @pytest.mark.parametrize(
     ("looked_at", "expected"),
     [
-        ([3, 3, 2, 3, 5, 5, 7, 7, 6, 7, 13, 14], True),  # the starter's, on a sentence
+        ([3, 3, 2, 3, 5, 5, 7, 7, 6, 7, 13, 14], True),  # of the starter model, on a sentence
         ([0, 1, 2, 3, 4, 5], True),
         ([4, 4, 4, 4, 4, 4], False),
         ([5, 0, 4, 1, 3, 0], False),
@@ -145,15 +145,15 @@ def parts(draw: st.DrawFn) -> TargetPart:
 @given(st.lists(st.lists(parts(), max_size=3), max_size=5))
 def test_whatever_comes_committed_pieces_stay(pushes: list[list[TargetPart]]) -> None:
     policy = TargetCommit()
-    stood: list[str] = []
+    before: list[str] = []
     for pushed in pushes:
         shown = policy.push(pushed)
         now = [piece for pieces in policy.committed for piece in pieces]
-        assert now[: len(stood)] == stood
+        assert now[: len(before)] == before
         assert (
             0 <= shown <= sum(map(len, (p for each in pushed for p in each.pieces))) + len(pushed)
         )
-        stood = now
+        before = now
 
 
 @given(st.lists(st.tuples(PIECES, st.integers(0, 8)), max_size=6))

@@ -24,7 +24,7 @@ def judge(
     compression_ratio: float | None = None,
     lang_prob: float | None = None,
 ) -> str:
-    """Ask `reason` about a text with Whisper's measures of a good recognition, unless told."""
+    """Ask `reason` about a text, by default with Whisper's measures of a good recognition."""
     raw = text.encode()
     ratio = compression_ratio or len(raw) / len(zlib.compress(raw))
     recognition = Recognition(text, avg_logprob, no_speech_prob, ratio, lang_prob=lang_prob)
@@ -121,11 +121,11 @@ def test_loops(text: str) -> None:
 
 FRIENDS = "Dear friends, welcome to my church!"
 HALF_SPANISH = "The Swiss nel cul to arrakomina en el salón, y los niños pueden ir a la escuela."
-"""What Whisper base made of a Spanish sentence that it was told to hear as English."""
+"""Output of Whisper base for a Spanish sentence with the language set to English."""
 CITY = "We go up to the city, we go up to the house, we go up to the city."
 FOX = "the quick brown fox jumps over the lazy dog and runs away from us"
 ORGAN, SPANISH = "I'm gonna go back to the room.", "The Buddha has been able to take the throne."
-"""What the real Whisper guesses of them."""
+"""What the real Whisper guesses for an organ and for Spanish."""
 A_LITTLE = "No, no, no, no, that is not at all what the apostle Paul is telling the church in Rome."
 GOD_SO_LOVED = (
     "神はそのひとり子を賜わったほどにこの世を愛して下さった",
@@ -136,18 +136,18 @@ GOD_SO_LOVED = (
 @pytest.mark.parametrize(
     ("text", "measures", "wanted"),
     [
-        # An annotation beside words does not matter; a loop that is a small part stays.
+        # An annotation next to words does not matter; a loop that is a small part is kept.
         ("[Music] Grace to you.", {}, ""),
         (A_LITTLE, {"duration_s": 12.0}, ""),
-        # No speech needs both thresholds.
+        # "no-speech" needs both thresholds.
         ("And so", {"no_speech_prob": 0.9, "avg_logprob": -1.3}, "no-speech"),
         ("And so", {"no_speech_prob": 0.9, "avg_logprob": -0.5}, ""),
-        # A guess; two words in much noise stay.
+        # A guess; two words in much noise are kept.
         (ORGAN, {"no_speech_prob": 0.47, "avg_logprob": -1.97}, "guess"),
         ("Oh, yeah", {"no_speech_prob": 0.32, "avg_logprob": -1.74}, "guess"),
         (SPANISH, {"no_speech_prob": 0.14, "avg_logprob": -2.43}, "guess"),
         ("Ask not!", {"no_speech_prob": 0.12, "avg_logprob": -1.15, "lang_prob": 0.3}, ""),
-        # Another language; but some words are alike in all, and a short one sounds like any.
+        # Another language; but some words are the same in all, and a short one sounds like any.
         (FRIENDS, {"lang_prob": 0.02}, "other-language"),
         (FRIENDS, {"lang_prob": 0.2}, ""),
         (HALF_SPANISH, {"lang_prob": 0.153, "avg_logprob": -0.87}, "other-language"),
@@ -158,8 +158,8 @@ GOD_SO_LOVED = (
         (CITY, {"compression_ratio": 2.5}, "compression"),
         (CITY, {"compression_ratio": 2.3}, ""),
         ("Holy is the Lord, holy is the Lord, holy", {"compression_ratio": 2.5}, ""),
-        # More words than can be spoken; scripts without spaces are not too fast, and may repeat:
-        # each sign is a word, and what is sung is said again.
+        # Too fast to be spoken; scripts without spaces are not too fast, and may repeat:
+        # each sign counts as a word, and sung lines are repeated.
         (FOX, {"duration_s": 1.0}, "too-fast"),
         (FOX, {"duration_s": 2.5}, ""),
         (GOD_SO_LOVED[0], {"duration_s": 2.5, "compression_ratio": 1.0}, ""),

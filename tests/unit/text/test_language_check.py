@@ -1,4 +1,4 @@
-"""What no display may show: control tokens, another script, another language. And what it must."""
+"""What no display may show (control tokens, another script or language), and what it must show."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def told(lang: str, texts: list[str]) -> list[str]:
 
 
 def verses(name: str) -> list[str]:
-    """Verses of all books, every eightieth."""
+    """Every eightieth verse of all books."""
     with lzma.open(bundled("verses", name), "rt", encoding="utf-8") as lines:
         return [line.rstrip("\n").split("\t")[-1] for line in lines][1::80]
 

@@ -1,4 +1,4 @@
-"""Whether a sentence is over where its speaker pauses."""
+"""Whether a sentence has ended where its speaker pauses."""
 
 from __future__ import annotations
 

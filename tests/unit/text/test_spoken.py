@@ -1,4 +1,4 @@
-"""What of a caption's text can be said, and in which pieces."""
+"""Which part of a caption's text can be spoken, and in which pieces."""
 
 from __future__ import annotations
 

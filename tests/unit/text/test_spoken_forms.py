@@ -1,4 +1,4 @@
-"""Abbreviations and numbers are written as they are said; what is no such form stays."""
+"""Abbreviations and numbers are written as they are spoken; all other text stays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What models need, worked out: held against sums that others have published."""
+"""The computed needs of models, compared with figures that others have published."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ REFERENCE = {
     "12b-q5_k_m": 12.2,
     "12b-q8_0": 17.6,
 }
-"""GB of all together on a GPU: Whisper INT8 .9, cache of 256 tokens .1, one CUDA context .4, and
-the weights, 2.4 to 12.0; the sums of the 12B are those with the 4B of the same level beside it.
+"""Total GB on a GPU: Whisper INT8 .9, cache of 256 tokens .1, one CUDA context .4, and weights of
+2.4 to 12.0. A 12B total includes the 4B model of the same level.
 """
 LEVELS = ("q4_k_m", "q5_k_m", "q8_0")
 
@@ -129,7 +129,7 @@ def test_a_model_without_known_layers_is_its_weights() -> None:
     ],
 )
 def test_cited_speeds_are_within_what_is_expected(gpu: str, from_: float, to: float) -> None:
-    """Gemma 3 4B as Q4_K_M, tokens a second."""
+    """Tokens a second of Gemma 3 4B as Q4_K_M."""
     found = known_gpu(f"NVIDIA GeForce {gpu}")
     assert found is not None
     least, most = tokens_per_second(2_489_909_760, found.bandwidth)

@@ -1,4 +1,4 @@
-"""Which models are proposed for which machine, from the registry that ships."""
+"""Which models of the shipped registry are proposed for which machine."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ LISTED = "NVIDIA GeForce RTX 3090, 24576, 24100\nNVIDIA T4, 15360, 15000\n"
 
 @pytest.fixture
 def short_look(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Look at the machine for a twentieth of the second that a user waits."""
+    """Measure the machine for 0.05 s; a user waits a whole second."""
     monkeypatch.setattr(hardware, "_LOOK_S", 0.05)
 
 
@@ -35,7 +35,7 @@ def test_this_machine() -> None:
 
 @pytest.mark.slow
 def test_what_others_take_of_the_processor() -> None:
-    """Own work does not count; that of another process does."""
+    """This process's own work does not count; that of another process does."""
     cores = psutil.cpu_count() or 1
     psutil.cpu_percent()
     others, own_s, began_s = ExternalLoad(), time.process_time(), time.perf_counter()

@@ -1,4 +1,4 @@
-"""The choice, on measurements written down by hand."""
+"""The choice of settings, on hand-written measurements."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_everything_that_is_tried_is_a_setting(role: Role, machine: Machine) -> 
         assert len({frozenset(each) for each in step.alternatives}) == 1
         for values in step.alternatives:
             assert set(values) <= set(known)
-            changed(SETTINGS, values)  # raises for a value that may not be
+            changed(SETTINGS, values)  # raises for a value that is not allowed
 
 
 @pytest.mark.parametrize(

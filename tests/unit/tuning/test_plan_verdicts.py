@@ -1,4 +1,4 @@
-"""What keeps up and what does not, on measurements written down by hand."""
+"""What keeps up and what does not, on hand-written measurements."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_a_size_that_nobody_has_said_is_not_proposed() -> None:
 
 def test_fewer_partials_may_be_enough() -> None:
     verdict = judge("stt", figures(0.7, finals=0.2), SETTINGS)
-    # 0.5 for partials every 800 ms; 0.3 are left for them: every 1334 ms.
+    # Partials every 800 ms take 0.5. Only 0.3 is left, enough for one every 1334 ms.
     assert "vad.partial_ms = 1400" in verdict.fix
     again = 0.2 + 0.5 * 800 / 1400
     assert judge("stt", figures(again, finals=0.2), SETTINGS).ok

@@ -1,4 +1,4 @@
-"""Trials in their order with scripted figures, and with the real starter engines."""
+"""Trials in order, with scripted figures and with the real starter engines."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MACHINE = Machine("a machine", cores=4, ram_bytes=16 * GIB, ram_free_bytes=12 * 
 
 
 class Scripted(Tuning):
-    """Does nothing: `takes` says how busy an engine would be, None that it does not work."""
+    """Runs no engine: `takes` returns how busy one would be, or None if it does not work."""
 
     def __init__(
         self,
@@ -75,7 +75,7 @@ def test_nothing_is_measured_twice_without_a_reason() -> None:
 
 
 def test_what_is_set_now_is_given_up_only_for_what_wins_twice() -> None:
-    """The first look at 4 threads was luck, or the first look at 2 was disturbed."""
+    """The first measurement at 4 threads was luck, or the first one at 2 was disturbed."""
 
     def lucky(values: Values, turn: int) -> float:
         return 0.2 if values["translate.partial.threads"] == 4 else (0.4 if turn == 1 else 0.2)
@@ -83,8 +83,8 @@ def test_what_is_set_now_is_given_up_only_for_what_wins_twice() -> None:
     now = {"translate.partial.threads": 2}
     tuning = Scripted(lucky, keys=now)
     assert tuning.result("marian") == {"translate.partial.threads": 2}
-    told = [trial.figures.busy for trial in tuning.trials if trial.figures]
-    assert told == [0.4, 0.2, 0.2], "the table has what the choice was made by"
+    measured = [trial.figures.busy for trial in tuning.trials if trial.figures]
+    assert measured == [0.4, 0.2, 0.2], "the table has what the choice was made by"
 
     def steady(values: Values, _: int) -> float:
         return 0.2 if values["translate.partial.threads"] == 4 else 0.4
@@ -132,7 +132,7 @@ def test_roles_are_those_that_the_settings_ask_for() -> None:
 
 
 class Brief(Tuning):
-    """Tries the last two steps of a role, of each the first two alternatives."""
+    """Tries the last two steps of a role, and the first two alternatives of each."""
 
     def steps(self, role: Role) -> list[Step]:
         return [Step(step.alternatives[:2], step.on_cpu) for step in super().steps(role)[-2:]]
@@ -140,7 +140,7 @@ class Brief(Tuning):
 
 @pytest.fixture(scope="module")
 def real() -> Tuning:
-    """Both translators tuned with the starter models, as shortly as can be."""
+    """Both translators, tuned with the starter models as briefly as possible."""
     needs_file(*(bundled("models", "starter", role) for role in ("marian", "gemma")))
     tuning = Brief(changed(Settings(), {"translate.final.model": "tiny"}), MACHINE, limit_s=0.1)
     for role in tuning.roles[1:]:
@@ -165,7 +165,7 @@ def test_the_real_engines_are_measured(real: Tuning) -> None:
 @pytest.mark.slow
 def test_a_model_that_says_something_else_is_not_tuned() -> None:
     wrong = {"translate.final.model": "tiny", "translate.final.prompt": "translategemma"}
-    # Without drafts: the sermon need not be translated for them.
+    # Without drafts, the test need not translate the sermon for them.
     settings = changed(Settings(), {**wrong, "translate.partial.engine": "none"})
     tuning = Tuning(settings, MACHINE, limit_s=0.1)
     with pytest.raises(EngineError, match=r"translate\.final\.model: it says.*\[golden-missed\]"):

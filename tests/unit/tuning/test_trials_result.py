@@ -27,7 +27,7 @@ def concluded(
     complete: bool = True,
     roles: int = 3,
 ) -> Tuned:
-    """Return the result of a tuning of the starter models in which every engine was so busy."""
+    """Return the result of tuning the starter models, with every engine this busy."""
     needs_file(bundled("models", "tiny", "gemma"))
     done = Tuning(Settings(), machine, limit_s=1)
     for role in done.roles[:roles]:

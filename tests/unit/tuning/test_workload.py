@@ -61,11 +61,11 @@ def test_every_beginning_is_spread_over_the_whole(count: int) -> None:
 def test_the_quick_translator_gets_every_partial_and_the_final_one_the_finals() -> None:
     settings = Settings()
     quick, final = quick_translating(settings), translating()
-    told = sermon()
-    assert quick.count(final=True) == final.count(final=True) == len(told)
+    sentences = sermon()
+    assert quick.count(final=True) == final.count(final=True) == len(sentences)
     assert final.count(final=False) == 0
-    assert quick.speech_s == final.speech_s == sum(s.end_s - s.start_s for s in told)
-    # A partial every 0.8 s of speech, less those that fall behind a sentence's end.
+    assert quick.speech_s == final.speech_s == sum(s.end_s - s.start_s for s in sentences)
+    # One partial per 0.8 s of speech, minus those that fall after a sentence's end.
     assert 0.5 < quick.count(final=False) * 0.8 / quick.speech_s <= 1.0
     none = changed(settings, {"vad.partial_ms": 0})
     assert quick_translating(none).count(final=False) == 0
@@ -82,15 +82,15 @@ def test_each_draft_is_that_of_its_sentence() -> None:
 def test_the_recognizer_gets_the_sermon_as_the_daemon_cuts_it() -> None:
     needs_file(bundled("demo", "sermon.flac"), bundled("models", "silero"))
     work = hearing(Settings())
-    told = sermon()
+    sentences = sermon()
     assert work.count(final=True) >= 25
     assert work.count(final=False) >= 50
-    assert sum(s.end_s - s.start_s for s in told) * 0.8 < work.speech_s < 137
+    assert sum(s.end_s - s.start_s for s in sentences) * 0.8 < work.speech_s < 137
 
 
 @dataclass
 class Nap:
-    """A job that takes its time, less when it is done again."""
+    """A job that takes a given time, and less if it is repeated."""
 
     seconds: list[float]
     final: bool = True
@@ -134,7 +134,7 @@ def test_patience_is_for_the_first_round() -> None:
 
 
 def test_a_second_of_speech() -> None:
-    """Two of four finals and one of two partials were done, for ten seconds of speech."""
+    """Two of four finals and one of two partials were timed, for ten seconds of speech."""
     finals = [Translating("f")] * 4
     partials = [Translating("p", final=False)] * 2
     jobs: tuple[Job, ...] = (finals[0], partials[0], finals[1], partials[1], *finals[2:])

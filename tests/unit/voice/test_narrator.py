@@ -1,4 +1,4 @@
-"""What the church's voice says of captions, and when."""
+"""Which parts of captions the church's voice speaks, and when."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from scripts.support.records import caption
 
 
 class Hall:
-    """A board with captions, and the voice that is told of them."""
+    """A board with captions, and the voice that follows them."""
 
     def __init__(self, lang: str = "es") -> None:
         self.board = CaptionBoard("one", "en", lang, 50)
@@ -100,7 +100,7 @@ def test_what_was_off_the_screens_and_says_more_now_goes_on_where_it_was(
     if is_filtered:
         hall.say(1, "Oremos, hermanos, por los enfermos.")
     else:
-        # As an interpreter's words are put back that turn out to say more.
+        # An interpreter's words that turn out to be longer are shown again like this.
         longer = caption(1, "said", "Oremos, hermanos, por los enfermos.", final=True, lang="es")
         assert hall.board.show(longer) is None
         hall.tell(hall.board.unhide(1))
@@ -151,7 +151,7 @@ def test_what_goes_off_the_record_or_off_the_screens_is_passed_over() -> None:
     hall.say(1, "Nadie oye esto,", stable=15)
     hall.narrator.pass_over_all()
     hall.say(1, "Nadie oye esto, ni esto.")
-    assert hall.heard() == ["ni esto."]  # said after it
+    assert hall.heard() == ["ni esto."]  # said afterwards
 
 
 def test_far_behind_it_goes_on_with_the_newest_and_a_little_faster() -> None:
@@ -200,7 +200,7 @@ def test_where_nothing_is_being_said_the_first_phrase_comes_alone() -> None:
         ("los ha bendecido en todas sus obras", False),
         ("de este año difícil.", True),
     ]
-    hall.say(2, "Hoy vino Juan, y comió.")  # short as it is
+    hall.say(2, "Hoy vino Juan, y comió.")  # one clause, as it is short
     assert hall.heard() == ["Hoy vino Juan, y comió."]
 
 

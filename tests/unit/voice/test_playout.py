@@ -1,4 +1,4 @@
-"""The sound of a language: in order, silence between, as frames that a player takes anywhere."""
+"""The sound of a language: in order, silence between, in frames that a player can join anywhere."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def tone(seconds: float, value: float = 0.5) -> Pcm:
 
 
 def decoded(mp3: bytes) -> Pcm:
-    """Return what a player makes of it."""
+    """Return the samples that a player decodes."""
     with av.open(io.BytesIO(mp3), "r", format="mp3") as sound:
         frames = [frame.to_ndarray()[0] for frame in sound.decode(audio=0)]
     return np.concatenate(frames).astype(np.float32)
@@ -56,7 +56,7 @@ def test_a_player_may_begin_with_any_frame() -> None:
     assert len(late) > 2.5 * len(pcm)
     loud = late[FRAME * 4 : -FRAME * 4]
     assert 0.15 < np.sqrt(np.mean(loud**2)) < 0.25
-    # Silence costs no less: players go on only where something comes.
+    # Silence takes as many bytes: players go on only while data arrives.
     silence = encoder.encode(np.zeros(FRAME * 40, np.float32))
     assert abs(len(silence) - len(steps[-1])) < 0.1 * len(silence)
 

@@ -16,7 +16,7 @@ from tests.support.needs import needs_program
 
 
 class Listening(Espeak):
-    """Espeak that keeps what it is asked to say."""
+    """Espeak that keeps the texts that it is asked to say."""
 
     def __init__(self) -> None:
         super().__init__(Path("espeak-ng"), section="speech", deadline_s=20.0)

@@ -1,4 +1,4 @@
-"""The church's voice: espeak-ng in its process, what listeners get of it, and what goes wrong."""
+"""The church's voice: espeak-ng in its process, the sound that listeners get, and failures."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def speaker() -> Iterator[SpeakerProcess]:
 
 
 class Hall:
-    """A voice, and somebody who listens."""
+    """A voice and a listener."""
 
     def __init__(self, speaker: SpeakerProcess | BrokenSpeaker) -> None:
         self.listening = {"es"}
@@ -89,7 +89,7 @@ class Hall:
 
     @property
     def spoken_s(self) -> float:
-        """Seconds in which something is heard."""
+        """Seconds of sound that are not silent."""
         return float((np.abs(self.heard) > 0.01).sum()) / RATE_HZ if self.sound else 0.0
 
 
@@ -126,7 +126,7 @@ def test_a_dead_engine_costs_one_clause_and_no_listener(
     hall.say(1, "Ha vuelto.")
     wait_for(lambda: hall.spoken_s > 0.2)
     assert len(hall.sound) > at
-    assert hall.faults == []  # its keeper tells
+    assert hall.faults == []  # its keeper reports it
 
 
 def test_an_engine_that_stands_still_keeps_nobody_waiting(

@@ -1,4 +1,4 @@
-"""How long an engine was at work since a time."""
+"""How long an engine has worked since a given time."""
 
 from __future__ import annotations
 

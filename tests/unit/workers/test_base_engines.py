@@ -1,4 +1,4 @@
-"""The engines of a service: which have processes of their own, and whose each is."""
+"""The engines of a service: which have their own process, and which stage each belongs to."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is committed of an utterance, from partial to partial and into its final."""
+"""What is committed of an utterance, from partial to partial and up to its final."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def heard(
     final: bool = False,
     corrections: Sequence[Correction] = (),
 ) -> Transcript:
-    """Words of which each took half a second, and half a second more of sound."""
+    """Words of half a second each, and half a second more of sound."""
     words = text.split()
     until = accumulate(len(word) + (place > 0) for place, word in enumerate(words))
     tokens = tuple(
@@ -58,7 +58,7 @@ def heard(
 
 
 def translated(transcript: Transcript, text: str, standing: Standing) -> Caption:
-    """A translator of a word for a word, which goes on from what stands."""
+    """A word-for-word translation that continues the committed prefix."""
     forced = [piece for pieces in standing.pieces for piece in pieces]
     pieces = [*forced, *(MARK + word for word in text.split()[len(forced) :])]
     until = tuple(accumulate(len(p) - (n == 0) for n, p in enumerate(pieces)))
@@ -71,7 +71,7 @@ def translated(transcript: Transcript, text: str, standing: Standing) -> Caption
 
 
 class Speech:
-    """Says partials and finals to `Commitments` as the transcribe thread does."""
+    """Passes partials and finals to `Commitments` as the transcribe thread does."""
 
     def __init__(self, *, keeps: bool = True, stt: Stt | None = None) -> None:
         self.commits = Commitments()
@@ -238,7 +238,7 @@ def test_what_the_dictionary_changes_at_the_edge_does_not_stand() -> None:
     rule = Correction("psalm", "psalm twenty three", "Psalm 23", 5)
     transcript = heard("read psalm twenty three", corrections=[rule])
     speech.commits.prefix(transcript.utterance, speech.stt)
-    # The last word is not committed, and with it goes all that the rule has written.
+    # The last word is not committed, so nothing that the rule has written is committed.
     assert speech.commits.heard(transcript, keeps=True).source == len("read")
 
 
@@ -273,9 +273,9 @@ WORDS = st.lists(st.sampled_from(["god", "is", "good", "to", "us", "all"]), min_
 @given(st.lists(WORDS, min_size=1, max_size=6))
 def test_words_that_stand_stay_until_the_final(partials: list[list[str]]) -> None:
     speech = Speech()
-    stood = ""
+    before = ""
     for words in partials:
         caption = speech.say(" ".join(words), " ".join(word.upper() for word in words))
-        assert solid(caption).startswith(stood)
+        assert solid(caption).startswith(before)
         assert caption.revised == 0
-        stood = solid(caption)
+        before = solid(caption)

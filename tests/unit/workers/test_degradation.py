@@ -1,4 +1,4 @@
-"""The degradation ladders: up at once, down with patience, each stage alone."""
+"""The degradation ladders: up at once, down after a calm time, each stage separately."""
 
 from __future__ import annotations
 

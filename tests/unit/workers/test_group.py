@@ -1,4 +1,4 @@
-"""The workers together: when all are ready, when all is done, and a translator that hangs."""
+"""All workers together: when all are ready, when all is done, and a translator that hangs."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ SCRIPT = [Speech(0.5, 1.5, "grace and peace"), Speech(2.5, 3.5, "to all of you")
 
 
 class Watched:
-    """A group whose reports are kept, and its `ready` and `ended` followed as the app does."""
+    """A group that keeps its reports, and follows `ready` and `ended` as the app does."""
 
     def __init__(
         self,
@@ -140,7 +140,7 @@ def test_a_hanging_translator_is_noticed_once_and_used_again_when_it_is_back(
     now = time.monotonic()
     assert not target.check_final(now)
     assert target.check_final(now + HANG_GRACE_S + 1)
-    assert not target.check_final(now + HANG_GRACE_S + 2)  # no news
+    assert not target.check_final(now + HANG_GRACE_S + 2)  # already reported
     assert group.degraded_reason == "the final translator hangs"
     assert group.is_done
     assert group.is_stuck
@@ -155,7 +155,7 @@ def test_a_broken_worker_is_known(settings: Settings) -> None:
     watched = Watched(settings, None)
     watched.group.ended["transcribe"] = RuntimeError("a bug")
     assert watched.group.is_broken
-    watched.group.stop()  # and the listener is freed from waiting for it
+    watched.group.stop()  # this also ends the listener's wait for it
     watched.group.start()
     watched.group.begin()
     wait_for(lambda: not watched.group.is_stuck)
@@ -247,7 +247,7 @@ def test_captions_wait_for_no_comparison(settings: Settings) -> None:
 
 
 class HangingRecognizer(FakeRecognizer):
-    """Waits for `hang`."""
+    """Hangs until `hang` is set."""
 
     def __init__(self, hang: threading.Event) -> None:
         super().__init__(SCRIPT)
@@ -290,7 +290,7 @@ def test_what_waits_for_the_recognizer_waits_for_the_quick_translator_only_while
 
 
 def test_a_listener_that_waits_for_room_does_not_hang(settings: Settings) -> None:
-    """systemd would end a service whose recognizer is far behind or is being replaced."""
+    """Otherwise systemd would end a service whose recognizer is far behind or being replaced."""
     group = Watched(settings, FakeTranslator("gemma")).group
     group.may_shed = True
     group.listen.begin()

@@ -1,4 +1,4 @@
-"""The compare thread: it delays nobody, and its troubles are its own."""
+"""The compare thread: it delays nobody, and its failures affect nothing else."""
 
 from __future__ import annotations
 
@@ -121,9 +121,9 @@ def test_a_model_that_crashes_whenever_it_is_loaded_ends_nothing() -> None:
 def test_a_broken_model_is_reported() -> None:
     reports = run(Broken("other"), 2)
     assert compared(reports) == []
-    told = [r for r in reports if isinstance(r, Fault)]
-    assert told[0].message == "translate.compare.model: /x is damaged."
-    assert told[1].message == "2 captions were not compared."
+    faults = [r for r in reports if isinstance(r, Fault)]
+    assert faults[0].message == "translate.compare.model: /x is damaged."
+    assert faults[1].message == "2 captions were not compared."
 
 
 def test_a_mistake_in_the_settings_ends_the_rehearsal() -> None:
@@ -176,7 +176,7 @@ def test_with_a_starter_model(tmp_path: Path) -> None:
     made.begin()
     made.join(60)
     assert [type(report) for report in reports] == [WorkerReady, Comparison, WorkerEnded]
-    told = reports[1].translation  # type: ignore[union-attr]
-    assert isinstance(told, Translation)
-    assert told.engine == "marian"
-    assert "Dios" in told.text
+    translation = reports[1].translation  # type: ignore[union-attr]
+    assert isinstance(translation, Translation)
+    assert translation.engine == "marian"
+    assert "Dios" in translation.text

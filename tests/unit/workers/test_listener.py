@@ -1,4 +1,4 @@
-"""The listen thread: stamps, pausing, a microphone that goes away and comes back."""
+"""The listen thread: timestamps, pausing, a microphone that is lost and comes back."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_a_rung_holds_partials_back(rung: Rung) -> None:
             FakeSource(pcm_of([Speech(0.5, 9.5, "x")], 11.0)), degradation
         )
         run(worker)
-        counts[at] = utterances.replaced_partials  # nobody reads: each is replaced by the next
+        counts[at] = utterances.replaced_partials  # nobody reads: the next replaces each
     assert counts[rung] == (counts[Rung.FULL] // 2 if rung is Rung.FEWER_PARTIALS else 0)
     assert counts[Rung.FULL] > 10
 
@@ -137,7 +137,7 @@ def test_paused_it_reads_on_and_hands_nothing_on() -> None:
 
 
 class Unplugged(FakeSource):
-    """Is lost after its first half, and cannot be opened at once."""
+    """Is lost after its first half, and the first attempt to open it again fails."""
 
     refusals = 1
     opened = 0
@@ -170,7 +170,7 @@ def test_a_lost_microphone_closes_the_utterance_and_is_opened_again() -> None:
 
 
 class Muted(FakeSource):
-    """Gives zeros for 12 s, however often it is opened, and then what is said."""
+    """Gives zeros for 12 s, however often it is opened, and then speech."""
 
     opened = 0
     position = 0
@@ -257,11 +257,11 @@ def test_an_audio_system_that_hangs_ends_the_worker() -> None:
     assert isinstance(ended, WorkerEnded)
     assert isinstance(ended.error, AudioError)
     assert source.opened == 3
-    assert utterances.get() is not None  # what was said before is not lost
+    assert utterances.get() is not None  # the earlier speech is not lost
 
 
 def test_off_the_record_what_is_open_is_thrown_away_even_if_it_is_over_at_once() -> None:
-    """At 1.5 s, amid the first sentence, off the record and back; at 4 s off until 4.5 s."""
+    """Off the record and back at 1.5 s, amid the first sentence; off again from 4 s to 4.5 s."""
     at: dict[float, list[bool]] = {1.5: [True, False], 4.0: [True], 4.5: [False]}
 
     class Switched(FakeSource):
@@ -297,12 +297,12 @@ GOES_ON = [Speech(0.5, 1.5, "ask not"), Speech(1.9, 3.0, "what your country")]
 def test_speech_that_returns_is_reported_before_what_follows_and_settles_later() -> None:
     worker, utterances, reports = listen(FakeSource(pcm_of(GOES_ON, 5.0)))
     run(worker)
-    told = [
+    ends = [
         ("settled", r.id) if isinstance(r, Settled) else (r.cause, r.id)
         for r in reports
         if isinstance(r, Utterance | Settled)
     ]
-    assert told == [("silence", 1), ("resumed", 1), ("silence", 1), ("settled", 1)]
+    assert ends == [("silence", 1), ("resumed", 1), ("silence", 1), ("settled", 1)]
     (final,) = [u for u in iter(utterances.get, None) if u and u.final]
     assert final.start_s < 0.5
     assert final.end_s == pytest.approx(3.0, abs=0.05)
@@ -319,7 +319,7 @@ def test_after_a_final_was_changed_what_is_said_is_a_caption_of_its_own() -> Non
     class Changed(FakeSource):
         def blocks(self) -> Iterator[AudioBlock]:
             for block in super().blocks():
-                if block.start_sample == 56 * 512:  # 1.8 s: it is final, and speech returns at 1.9
+                if block.start_sample == 56 * 512:  # 1.8 s: it is final; speech returns at 1.9
                     worker.settle()
                 yield block
 
@@ -330,7 +330,7 @@ def test_after_a_final_was_changed_what_is_said_is_a_caption_of_its_own() -> Non
 
 
 class Noted(UtteranceQueue):
-    """Notes why each whole utterance was handed over."""
+    """Notes the cause of each whole utterance."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -424,7 +424,7 @@ QUIET = np.full(BLOCK_SAMPLES, 0.001, np.float32)
 
 
 class Failing(FakeDetector):
-    """Fails until it is told not to; a working one calls everything a little likely."""
+    """Fails while `fails` is set; otherwise it gives everything a low probability."""
 
     def __init__(self) -> None:
         self.fails = True
@@ -446,8 +446,8 @@ def test_loudness_decides_while_the_model_fails_and_it_is_told_once() -> None:
     failing = Failing()
     steady = FallbackDetector(failing, reports.append)
     assert steady.degraded_reason == ""
-    heard = [steady.probability(pcm) for pcm in (LOUD, QUIET, LOUD, LOUD, QUIET)]
-    assert heard == [1.0, 0.0, 1.0, 1.0, 0.0]
+    probabilities = [steady.probability(pcm) for pcm in (LOUD, QUIET, LOUD, LOUD, QUIET)]
+    assert probabilities == [1.0, 0.0, 1.0, 1.0, 0.0]
     assert failing.calls == failing.resets == 1, "it is left alone for a while, with a new memory"
     assert reports == [Fault("listen", "vad-failed", "It was told to fail.")]
     assert "loudness" in steady.degraded_reason

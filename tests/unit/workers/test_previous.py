@@ -1,4 +1,4 @@
-"""Which sentence another one is translated behind."""
+"""Which sentence is the previous one when a sentence is translated."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PAIR = SentencePair("The letter came.", "The letter came. ya")
     [
         ([], READ, None),
         ([LETTER], READ, PAIR),
-        # Speech has returned to the second one: what it follows stays what it was.
+        # Speech has returned to the second one: its previous sentence stays the same.
         ([LETTER, READ, READ], READ, PAIR),
         ([TWO], READ, SentencePair("He fell.", "He fell. ya")),
         ([LETTER], said(2, "I read it.", from_s=9.0, to_s=10.0), None),

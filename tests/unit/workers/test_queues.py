@@ -171,8 +171,8 @@ def test_only_the_last_resumptions_are_remembered() -> None:
 
 
 def asked(ticket: int) -> Retranslation:
-    heard = Transcript(utterance(1, 1, final=True), "en", "amen", "amen", Recognition("amen"))
-    return Retranslation(ticket, heard)
+    transcript = Transcript(utterance(1, 1, final=True), "en", "amen", "amen", Recognition("amen"))
+    return Retranslation(ticket, transcript)
 
 
 def ticket_of(work: object) -> int:

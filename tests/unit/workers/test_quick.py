@@ -1,5 +1,5 @@
-"""The quick pass of a further language: partials as its own rung allows. What it has in common
-with the first target's is in test_transcriber.py.
+"""The quick pass of a further language: its own rung limits its partials. What it shares
+with the first target's pass is tested in test_transcriber.py.
 """
 
 from __future__ import annotations
@@ -90,8 +90,8 @@ def said(lang: str, text: str, english: str = "", *, whole: bool = True) -> Tran
     pcm = np.zeros(8_000, np.float32)
     cause: Cause = "silence" if whole else "partial"
     utterance = Utterance(1, 1, whole, cause, 0, 8_000, pcm)
-    heard = Recognition(text, english=english, engine="whisper:base")
-    return Transcript(utterance, lang, text, text, heard)
+    recognition = Recognition(text, english=english, engine="whisper:base")
+    return Transcript(utterance, lang, text, text, recognition)
 
 
 def test_what_is_spoken_in_the_caption_language_is_shown_as_it_was_heard() -> None:
@@ -105,8 +105,8 @@ def test_what_is_spoken_in_the_caption_language_is_shown_as_it_was_heard() -> No
 
 def test_without_a_translator_the_recognizers_own_english_stands_in() -> None:
     (caption,) = shown(TO_ENGLISH, said("es", "Gracias.", "Thank you."), translator=False)
-    told = (caption.text, caption.lang, caption.engine, caption.final)
-    assert told == ("Thank you.", "en", "whisper:base", True)
+    shown_caption = (caption.text, caption.lang, caption.engine, caption.final)
+    assert shown_caption == ("Thank you.", "en", "whisper:base", True)
 
 
 def test_into_a_third_language_it_goes_by_way_of_english() -> None:
@@ -126,7 +126,7 @@ def test_a_correction_in_the_caption_language_needs_no_translator() -> None:
     worker = quick(reports, FakeTranslator("quick"))
     worker.quick.settings = TWO
     worker.quick.retranslate(Retranslation(1, said("es", "Gracias."), is_speech=False))
-    (told,) = reports
-    assert isinstance(told, Retranslated)
-    assert told.caption is not None
-    assert (told.caption.text, told.caption.final) == ("Gracias.", True)
+    (report,) = reports
+    assert isinstance(report, Retranslated)
+    assert report.caption is not None
+    assert (report.caption.text, report.caption.final) == ("Gracias.", True)

@@ -1,4 +1,4 @@
-"""The stages as functions: what goes in, what comes out, and what the clock says."""
+"""The stages as functions: their input, their output and the measured times."""
 
 from __future__ import annotations
 

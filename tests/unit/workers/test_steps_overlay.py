@@ -1,4 +1,4 @@
-"""A final's beginning over its draft: each word once, nothing lost behind it."""
+"""The beginning of a final over its draft: each word once, nothing lost after it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pipeline.workers.steps import lay_over
 
 WORDS = st.lists(st.sampled_from(["de", "la", "paz", "el", "libro", "Señor", "y"]), max_size=9)
-"""Few different words, so that many are alike."""
+"""Few different words, so that many repeat."""
 ROMANS = "Esta es la lectura del libro de Romanos."
 
 
@@ -40,7 +40,7 @@ def test_the_rest_of_the_draft_follows(beginning: str, draft: str, shown: str) -
 
 
 def test_a_sentence_as_it_streams() -> None:
-    """The example that was seen on screen: a word was there twice while the final grew."""
+    """A case that was seen on screen: a word was shown twice while the final grew."""
     final = "Hoy leemos un pasaje del libro de Romanos."
     draft = "Hoy leemos del libro de Romanos."
     words = final.split()

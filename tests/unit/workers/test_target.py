@@ -1,4 +1,4 @@
-"""The threads of one further language: fed beside the first, falling behind alone, resting."""
+"""The threads of one further language: fed beside the first, late on their own, resting."""
 
 from __future__ import annotations
 
@@ -188,7 +188,7 @@ def test_who_rests_takes_nothing_and_forgets_what_waits(tmp_path: Path) -> None:
 
 
 def test_what_was_closed_before_a_language_woke_is_filled_in(tmp_path: Path) -> None:
-    """Nobody has told it of that utterance's end, so an eager final would wait for it for ever."""
+    """The language never got the utterance's end, so an eager final would wait for it forever."""
     bench = Bench(tmp_path, FakeTranslator("quick"))
     bench.workers.rest(True)
     closed = transcript(1, closed_s=time.monotonic())
@@ -208,7 +208,7 @@ def test_what_was_said_before_is_filled_in_newest_first_and_never_twice(tmp_path
         bench.workers.transcripts.fill(transcript(number))
         bench.workers.transcripts.fill(transcript(number))
     bench.workers.transcripts.put(transcript(4))
-    bench.workers.transcripts.fill(transcript(4))  # it was given while it was said
+    bench.workers.transcripts.fill(transcript(4))  # the language got it live
     bench.start()
     wait_for(lambda: len(bench.finals()) == 4)
     bench.finish()

@@ -72,7 +72,7 @@ class Bench:
         self.worker.load()
         for utterance in utterances:
             mailbox.put(utterance)
-            if not utterance.final:  # or the next would replace it
+            if not utterance.final:  # otherwise the next replaces it
                 self.worker.take(mailbox.get())  # type: ignore[arg-type]
         mailbox.close()
         if read_all:
@@ -93,7 +93,7 @@ class Bench:
 
 
 class Ends(FakeRecognizer):
-    """Its process ends at these calls."""
+    """Its process ends at the given calls."""
 
     def __init__(self, script: list[Speech], calls: set[int]) -> None:
         super().__init__(script)
@@ -134,7 +134,7 @@ def test_a_full_queue_makes_the_draft_final() -> None:
     bench = Bench(final(1), final(2), final(3), drafts=2, read_all=False)
     bench.worker.begin()
     assert bench.drafts is not None
-    # run() would wait to put the end into the full queue: take the work only
+    # run() would wait to put its end mark into the full queue, so only take the work.
     while (utterance := bench.worker._utterances.get()) is not None:
         bench.worker.take(utterance)
     assert [f for _, f, _ in bench.captions] == [False, False, False, True]
@@ -372,12 +372,12 @@ def test_a_final_in_which_nobody_spoke_takes_its_partials_back_all_the_same() ->
 
 
 def test_a_hallucination_is_reported_with_its_reason_and_not_shown() -> None:
-    heard = Recognition("Thank you for watching.", -1.5, 0.9, 1.0)
-    imagines = FakeRecognizer(SCRIPT, says=lambda *_: heard)
+    recognition = Recognition("Thank you for watching.", -1.5, 0.9, 1.0)
+    imagines = FakeRecognizer(SCRIPT, says=lambda *_: recognition)
     bench = Bench(partial(1, 1, 0.5), final(), recognizer=imagines)
     assert bench.captions == []
     filtered = [r for r in bench.reports if isinstance(r, Transcript)]
-    assert len(filtered) == 1  # the partial is not worth a report
+    assert len(filtered) == 1  # a partial is not reported
     assert filtered[0].filtered
 
 
@@ -454,13 +454,13 @@ def test_half_a_sentence_waits_for_its_other_half_and_so_does_a_word_or_two(
 ) -> None:
     bench = Bench(recognizer=FakeRecognizer([Speech(0.0, 2.0, text)]), read_all=False)
     bench.worker.configure(changed(bench.worker.settings, {"stt.hotwords": hotwords}))
-    told: list[tuple[int, float]] = []
-    bench.worker._expect_more = lambda utterance, share: told.append((utterance.id, share))
+    expected_more: list[tuple[int, float]] = []
+    bench.worker._expect_more = lambda utterance, share: expected_more.append((utterance.id, share))
     bench.worker.take(final())
-    assert told == [(1, float(waits))]
+    assert expected_more == [(1, float(waits))]
     bench.worker.configure(changed(bench.worker.settings, {"vad.hold_ms": 1200}))
     bench.worker.take(final())
-    assert told[1][1] == (1.0 if waits else pytest.approx(goes_on(text, "en")))
+    assert expected_more[1][1] == (1.0 if waits else pytest.approx(goes_on(text, "en")))
 
 
 def test_what_was_heard_of_an_utterance_that_speech_returned_to_is_dropped() -> None:
@@ -482,18 +482,18 @@ def test_what_was_heard_of_an_utterance_that_speech_returned_to_is_dropped() -> 
 
 
 class Interrupted(FakeRecognizer):
-    """While it is at its first utterance another one comes."""
+    """Another utterance arrives while it works at its first one."""
 
     mailbox: UtteranceQueue
     comes: Utterance
 
     def recognize(self, pcm: Pcm, *, final: bool, prefix: Sequence[int] = ()) -> Recognition:
-        heard = super().recognize(pcm, final=final)
+        recognition = super().recognize(pcm, final=final)
         if self.calls == 1:
             self.mailbox.put(self.comes)
         if self.is_cancelled():
             raise EngineCancelledError("engine-cancelled", "Not wanted.")
-        return heard
+        return recognition
 
 
 @pytest.mark.parametrize(
@@ -555,21 +555,21 @@ def test_where_no_translator_is_left_that_is_told() -> None:
 
 
 class Bilingual(FakeRecognizer):
-    """Hears "es: ..." of what is said in Spanish, and is sure of it."""
+    """Puts its language before each text, and is sure that the speech is Spanish."""
 
     lang = ""
 
     def recognize(self, pcm: Pcm, *, final: bool, prefix: Sequence[int] = ()) -> Recognition:
-        heard = super().recognize(pcm, final=final, prefix=prefix)
-        text = f"{self.lang} {heard.text}"
-        return replace(heard, text=text, langs=(("en", 0.02), ("es", 0.98)))
+        recognition = super().recognize(pcm, final=final, prefix=prefix)
+        text = f"{self.lang} {recognition.text}"
+        return replace(recognition, text=text, langs=(("en", 0.02), ("es", 0.98)))
 
 
 def test_an_utterance_in_another_language_is_heard_again_in_that() -> None:
     two = changed(Settings(), {"translate.source": ["en", "es"]})
     long = replace(final(), end_sample=56_000)
     recognizer = Bilingual(SCRIPT)
-    # Too little was said for the language to change, and enough to show no words of another one.
+    # Too short for the language to change, but long enough to show no words of another one.
     bench = Bench(partial(1, 1, 0.5), long, recognizer=recognizer, settings=two)
     assert recognizer.calls == 3
     (caption,) = [report for report in bench.reports if isinstance(report, Caption)]

@@ -1,4 +1,4 @@
-"""The language that is spoken: when a detection changes it, and when it does not."""
+"""The spoken language: when a detection changes it, and when it does not."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def heard(spoken: SpokenLanguage, *said: tuple[dict[str, float], float]) -> list
         ([(ES, TINY_S), (ES, TINY_S), (UNSURE, 1.0)], ["en", "es", "es"]),
         ([(ES, TINY_S), (EN, TINY_S), (ES, TINY_S)], ["en", "en", "en"]),
         ([(ES, TINY_S), (UNSURE, SHORT_S), (ES, TINY_S)], ["en", "en", "es"]),
-        # Heard as what it is, and what follows is in the language of before.
+        # It is recognized in its own language; what follows is in the earlier language.
         ([(ES, SHORT_S), (UNSURE, SHORT_S)], ["es", "en"]),
         ([({}, 20.0)], ["en"]),
     ],
@@ -63,7 +63,7 @@ def test_what_an_operator_has_chosen_holds_until_it_is_let_go() -> None:
 
 def test_an_operator_who_lets_go_while_it_is_looked_at_leaves_a_language() -> None:
     class LetGo(SpokenLanguage):
-        """Chosen when it is first looked at, and let go before the second look."""
+        """Chosen at the first look, and released before the second look."""
 
         def __init__(self) -> None:
             self._looks = iter(["", "es"])

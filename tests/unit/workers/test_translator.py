@@ -1,4 +1,4 @@
-"""The translate thread: whatever happens to its engine, every draft becomes a final."""
+"""The translate thread: whatever its engine does, every draft becomes a final."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def draft(id: int) -> Caption:  # noqa: A002
 
 
 class FixedScorer:
-    """Thinks the same of every translation."""
+    """Gives every translation the same score."""
 
     def score(self, text: str, targets: Sequence[str], *_: object) -> list[tuple[float, float]]:
         return [(-1.0, -2.0)] * len(targets)
@@ -309,7 +309,7 @@ def test_what_is_unfinished_is_what_a_hanging_engine_holds() -> None:
     made.begin()
     wait_for(lambda: made.doing is not None)
     assert [(c.id, c.final) for c in made.take_unfinished()] == [(1, True), (2, True), (3, True)]
-    assert made.waiting == 1  # the end
+    assert made.waiting == 1  # the end mark
     hang.set()
     made.join(5)
     assert not made.is_alive()
@@ -336,7 +336,7 @@ def test_a_retreat_from_the_gpu_is_told_and_the_engine_used() -> None:
 
 
 class Asked(FakeTranslator):
-    """Changes the settings amid its first translation, and notes what holds in each."""
+    """Changes the settings during its first translation, and notes which apply in each."""
 
     def __init__(self) -> None:
         super().__init__("gemma", streams=True)
@@ -397,8 +397,8 @@ def test_a_translation_that_is_not_wanted_any_more_stops_between_two_words() -> 
 
 
 def request(number: int = 1) -> Retranslation:
-    heard = draft(number).transcript
-    return Retranslation(number, heard, quick=draft(number))
+    transcript = draft(number).transcript
+    return Retranslation(number, transcript, quick=draft(number))
 
 
 def retranslated(reports: list[Report]) -> list[tuple[int, str, bool]]:
@@ -407,7 +407,7 @@ def retranslated(reports: list[Report]) -> list[tuple[int, str, bool]]:
 
 
 def until_retranslated(made: Translate, reports: list[Report]) -> None:
-    """Let it work until the request is answered, and end it."""
+    """Run the worker until the request is answered, then end it."""
     assert made._drafts.get_nowait() is None
     thread = threading.Thread(target=made.work, daemon=True)
     thread.start()
@@ -436,7 +436,7 @@ def test_it_is_judged_by_the_same_second_opinion_as_what_is_said() -> None:
 
 
 class LooksAround(FakeTranslator):
-    """Has several translations; what it likes best, the other translator does not."""
+    """Has several translations; the other translator prefers a different one."""
 
     second = -0.35
 
@@ -448,7 +448,7 @@ class LooksAround(FakeTranslator):
 
 
 class TakesSentences(FakeTranslator):
-    """Has two translations of each of two sentences; of both the second is the better one."""
+    """Has two translations of each of two sentences; the second one is better in both."""
 
     def translate(self, *_: object) -> Translation:
         found = [("Mal.", -0.2, 0), ("Bien.", -0.3, 0), ("Malo.", -0.2, 1), ("Bueno.", -0.3, 1)]
@@ -457,7 +457,7 @@ class TakesSentences(FakeTranslator):
 
 
 class Prefers:
-    """Holds one text for likely, and fails where it is told to."""
+    """Finds one text likely, and fails if `fails` is set."""
 
     def __init__(self, text: str, *, fails: bool = False) -> None:
         self._text, self._fails = text, fails
@@ -478,7 +478,7 @@ def test_of_each_sentence_the_best_is_chosen() -> None:
             return [(-0.1 if each == wanted else -3.0, -3.0) for each in targets]
 
     made._scorer = BySentence()
-    made._drafts.get_nowait()  # the end, which would wait for this final
+    made._drafts.get_nowait()  # the end mark, which would wait for this final
     said = replace(draft(1).transcript, text="Well. Good.")
     made.take((replace(draft(1), transcript=said), time.monotonic()))
     (caption,) = [report for report in reports if isinstance(report, Caption)]
@@ -494,7 +494,7 @@ def test_of_each_sentence_the_best_is_chosen() -> None:
         (Prefers("así sea"), 0, -0.35, "amén hermana"),  # far too unlikely for the final translator
         (Prefers("amén hermano", fails=True), 0, -0.35, "amén hermana"),
         (Prefers(""), len("amén hermano"), -0.35, "amén hermana"),
-        (Prefers(""), len("amén hermano"), -0.25, "amén hermano"),  # stays as it was shown
+        (Prefers(""), len("amén hermano"), -0.25, "amén hermano"),  # stays as shown
     ],
 )
 def test_of_several_translations_both_translators_choose(
@@ -505,7 +505,7 @@ def test_of_several_translations_both_translators_choose(
     translator.second = second
     made = worker(translator, reports, count=0)
     made._scorer = scorer
-    made._drafts.get_nowait()  # the end, which would wait for this final
+    made._drafts.get_nowait()  # the end mark, which would wait for this final
     found = Translation(
         "amén hermano", "marian", alternatives=(Alternative("así sea", -1.0, -1.0),)
     )
@@ -518,7 +518,7 @@ def test_of_several_translations_both_translators_choose(
 
 
 class Follows(FakeTranslator):
-    """Notes what was said before each text."""
+    """Notes the previous sentence of each text."""
 
     def __init__(self) -> None:
         super().__init__("gemma")
@@ -537,7 +537,7 @@ def test_a_sentence_is_translated_behind_the_one_before() -> None:
 
 
 class MakesWay(FakeTranslator):
-    """Is at a text until it is cancelled, as often as it is told to."""
+    """Works at a text until it is cancelled, a given number of times."""
 
     def __init__(self, drafts: Callable[[], DraftQueue], cancelled: int) -> None:
         super().__init__("gemma")
@@ -566,8 +566,8 @@ def test_it_makes_way_for_a_draft_and_is_done_again_for_a_while(
     made = worker(translator, reports, count=0)
     drafts.append(made._drafts)
     wanted = request(9)
-    heard = wanted.transcript
-    corrected = Transcript(heard.utterance, "en", "", "the correction", Recognition(""))
+    transcript = wanted.transcript
+    corrected = Transcript(transcript.utterance, "en", "", "the correction", Recognition(""))
     made._drafts.ask(Retranslation(9, corrected, quick=wanted.quick))
     until_retranslated(made, reports)
     assert retranslated(reports) == [(9, engine, True)]

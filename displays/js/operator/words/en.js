@@ -1,4 +1,4 @@
-// The console's own texts, for other languages to translate. `{name}` is filled in; what stands between backticks is code or a key.
+// The console's texts, to be translated. `{name}` is filled in; text in backticks is code or a key.
 
 export const EN = {
   window_title: "{state}: captions",

@@ -1,4 +1,4 @@
-// The texts of displays/js/operator/words/en.js.
+// The texts of displays/js/operator/words/en.js in this language.
 
 export const KO = {
   window_title: "{state}: 자막",

@@ -1,4 +1,4 @@
-"""The judge of finals: its evidence, fitting it, and the one that ships."""
+"""The judge of finals: its evidence, its fitting, and the shipped judge."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from scripts.support.records import caption
 
 def test_all_that_is_known_of_a_final_is_evidence() -> None:
     final = caption(1, "Twelve men.", "Hombres y mujeres.", final=True)
-    heard = Recognition("Twelve men.", words=(Word("Twelve", 0.5), Word("men.", 0.9)))
+    recognition = Recognition("Twelve men.", words=(Word("Twelve", 0.5), Word("men.", 0.9)))
     checks = (Check("number", "doubtful", "Twelve"), Check("term", "doubtful", "x"))
     final = replace(
         final,
-        transcript=replace(final.transcript, recognition=heard),
+        transcript=replace(final.transcript, recognition=recognition),
         translation=Translation("", "gemma", avg_logprob=-0.5),
         opinion=Opinion(-2.0, -7.0, 0.25),
         checks=checks,
@@ -81,9 +81,9 @@ def test_in_a_service_that_goes_well_nothing_is_doubtful() -> None:
 def test_a_final_of_the_quick_translator_alone_is_judged_by_the_rules() -> None:
     alone = Translation("Un final.", "marian", avg_logprob=-0.1)
     said = "Twelve men came to the house of the Lord."
-    made = caption(1, said, "Doce hombres vinieron a la casa del Señor.", final=True)
-    final = replace(made, translation=alone)
-    assert evidence_of(final).final_mean is None  # it would praise itself
+    original = caption(1, said, "Doce hombres vinieron a la casa del Señor.", final=True)
+    final = replace(original, translation=alone)
+    assert evidence_of(final).final_mean is None  # Marian would judge itself
     right = Judge(shipped()).judged(final)
     assert right.doubt is not None
     assert not right.is_doubtful
@@ -97,7 +97,7 @@ def test_a_final_of_the_quick_translator_alone_is_judged_by_the_rules() -> None:
 def test_a_reference_is_compared_as_the_translator_got_it() -> None:
     said = "Second Corinthians, chapter twelve, verse nine."
     final = caption(1, said, "2 Corintios 12:9.", final=True)
-    assert evidence_of(final).length == pytest.approx(math.log(19 / 17))  # 47 letters were said
+    assert evidence_of(final).length == pytest.approx(math.log(19 / 17))  # 47 spoken letters
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_a_right_translation_is_as_long_in_every_script(translated: str) -> None
 
 
 def test_what_nobody_has_an_opinion_of_is_not_judged() -> None:
-    made = caption(1, "Twelve men came.", "Doce hombres.", final=True)
-    alone = replace(made, translation=Translation("", "marian"))
-    for final in (made, replace(alone, engine="gemma"), replace(alone, engine="source")):
+    original = caption(1, "Twelve men came.", "Doce hombres.", final=True)
+    alone = replace(original, translation=Translation("", "marian"))
+    for final in (original, replace(alone, engine="gemma"), replace(alone, engine="source")):
         assert Judge(shipped()).judged(final).doubt is None

@@ -197,7 +197,7 @@ ROMANS = "Romans 8:28 and John 3 and 12 "
 
 
 def loses_no_word(made: Caption, words: list[str]) -> None:
-    """See that the words of a final are there still, but for those that were repaired."""
+    """Assert that a final keeps all its words except the repaired ones."""
     result = checked(made, ON)
     changed = [check for check in result.checks if check.outcome in ("written", "repaired")]
     kept = SequenceMatcher(None, words, result.text.split(), autojunk=False).get_matching_blocks()
@@ -276,9 +276,9 @@ def test_what_became_of_a_church_word_is_told(
 def test_a_reference_in_french(
     langs: tuple[str, str], said: str, translated: str, shown: str, outcome: str
 ) -> None:
-    made = final(said, translated)
-    transcript = replace(made.transcript, lang=langs[0])
-    new = checked(replace(made, transcript=transcript, lang=langs[1]), ON)
+    result = final(said, translated)
+    transcript = replace(result.transcript, lang=langs[0])
+    new = checked(replace(result, transcript=transcript, lang=langs[1]), ON)
     assert (new.text, [check.outcome for check in new.checks]) == (shown, [outcome])
 
 
@@ -317,15 +317,15 @@ FRENCH = st.lists(st.sampled_from(FRENCH_WORDS))
 def test_no_word_outside_of_a_repaired_slot_is_lost_in_french(
     said: list[str], words: list[str]
 ) -> None:
-    made = french(ROMANS + " ".join(said), " ".join(words))
-    loses_no_word(made, contracted(" ".join(words), "fr").split())
+    result = french(ROMANS + " ".join(said), " ".join(words))
+    loses_no_word(result, contracted(" ".join(words), "fr").split())
 
 
 def test_the_words_of_a_reference_are_no_church_words_that_are_missing() -> None:
     verse = '[[term]]\nsay = "verse"\nwrite = "versículo"\n'
     glossary = compile_glossary(parse_terms(verse, "own"), "es")
-    made = final("Turn to John chapter 3, verse 16.", "Vayan a Juan 3:16.")
-    assert [check.outcome for check in checked(made, ON, glossary).checks] == ["right"]
+    result = final("Turn to John chapter 3, verse 16.", "Vayan a Juan 3:16.")
+    assert [check.outcome for check in checked(result, ON, glossary).checks] == ["right"]
     other = final("I love this verse.", "Me encanta este pasaje.")
     assert [check.outcome for check in checked(other, ON, glossary).checks] == ["doubtful"]
 
@@ -342,9 +342,9 @@ def test_a_name_that_is_put_back_is_no_church_word_that_is_missing() -> None:
     entries = Path(ROOT, "dictionary", "glossary", "en-es.toml").read_text("utf-8")
     glossary = compile_glossary(parse_terms(entries, "en-es.toml"), "es")
     final = caption(1, "Grace, would you read it?", "Gracia, ¿la leerías?", final=True)
-    made = checked(final, Church(), glossary)
-    assert made.text == "Grace, ¿la leerías?"
-    assert [(each.kind, each.outcome) for each in made.checks] == [("name", "repaired")]
+    result = checked(final, Church(), glossary)
+    assert result.text == "Grace, ¿la leerías?"
+    assert [(each.kind, each.outcome) for each in result.checks] == [("name", "repaired")]
 
 
 LOST = {

@@ -1,4 +1,4 @@
-"""Figures of speech reach a translator in plain words, in the form in which they were said."""
+"""Figures of speech reach a translator in plain words, in their spoken form."""
 
 import re
 import tomllib
@@ -144,7 +144,7 @@ def test_a_language_without_a_file_is_left_alone() -> None:
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_every_line_can_be_used(file: Path) -> None:
-    """What stands instead brings nothing that the idiom lacks, and holds no idiom itself."""
+    """The replacement has no placeholder that the idiom lacks, and contains no idiom."""
     tables = tomllib.loads(file.read_text("utf-8"))
     lines = tables["idioms"] | tables["predicates"]
     assert len(lines) > 400

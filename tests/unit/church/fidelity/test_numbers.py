@@ -1,4 +1,4 @@
-"""Numbers of a text, compared with those of its translation."""
+"""Numbers of a text, compared with the numbers of its translation."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pipeline.church.fidelity import numbers
 def differences(
     said: str, written: str, langs: tuple[str, str] = ("en", "es")
 ) -> tuple[list[int], list[int]]:
-    """Return the values that stand in what was said only, and in its translation only."""
+    """Return the values that only the spoken text has, and those that only its translation has."""
     difference = numbers.compare(
         numbers.find(said, langs[0]), numbers.find(written, langs[1]), (said, written), langs
     )
@@ -101,7 +101,7 @@ def test_stretches_are_left_out() -> None:
 
 
 def test_digits_without_end_are_no_number() -> None:
-    # int() refuses more than 4,300 of them.
+    # int() refuses more than 4,300 digits.
     for text in ("1" * 5000 + ".5", "1" + ",111" * 2000 + ".5", "1" + " 111" * 2000):
         assert all(q.value < 10**15 for q in numbers.find(text, "fr"))
 

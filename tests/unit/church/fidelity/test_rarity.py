@@ -1,4 +1,4 @@
-"""How well known the words of a sentence are."""
+"""How common the words of a sentence are."""
 
 from __future__ import annotations
 

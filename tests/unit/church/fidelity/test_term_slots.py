@@ -73,11 +73,11 @@ def test_a_name_gives_way_to_a_name_only() -> None:
 def test_a_word_with_a_capital_that_was_made_of_the_term_is_no_name() -> None:
     said, text = "The Levite went by.", "El Leví pasó junto al Señor."
     levite = WantedTerm("levite", 4, 10, ("levita",), "es", "levita")
-    # "La levita" is a coat: the article stands as it did before "Leví".
+    # "La levita" is a coat: the article stays as it was before "Leví".
     (way,) = fillings(text, [(3, 7)], levite, said=said)
     assert way.text == "El levita pasó junto al Señor."
     assert fillings(text, [(22, 27)], levite, said=said) == []
-    # Said without a capital, it has made no word with one.
+    # A term spoken without a capital did not become a word with one.
     assert fillings(text, [(3, 7)], levite, said=said.lower()) == []
 
 

@@ -18,7 +18,7 @@ from pipeline.church.scripture.tokens import Tokens
         ("es", "las siete y media", 1, 450),
         ("es", "las ocho menos cuarto", 1, 465),
         ("fr", "à sept heures et demie", 1, 450),
-        ("fr", "pendant sept heures et demie", 1, None),  # so long
+        ("fr", "pendant sept heures et demie", 1, None),  # a duration
         ("fr", "huit heures moins le quart", 0, 465),
         ("fr", "huit heures moins vingt", 0, 460),
         ("fr", "dix-neuf heures trente", 0, 1170),

@@ -1,4 +1,4 @@
-"""What is drawn out of a preacher's notes, and the file in which people correct it."""
+"""What is extracted from a preacher's notes, and the file where people correct it."""
 
 from __future__ import annotations
 

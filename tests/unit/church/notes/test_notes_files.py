@@ -1,4 +1,4 @@
-"""Notes as they come: Word, PDF, Markdown and text; and what is none of these."""
+"""Files of notes: Word, PDF, Markdown and text; and other files."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def docx(
 
 
 def pdf(path: Path, text: str, pages: int = 1, times: int = 1) -> Path:
-    """Write a PDF with a text on each page, so many times at the same place."""
+    """Write a PDF with a text on each page, `times` times at the same place."""
     kids = " ".join(f"{4 + 2 * n} 0 R" for n in range(pages))
     objects = [
         "<< /Type /Catalog /Pages 2 0 R >>",

@@ -1,4 +1,4 @@
-"""Bibles' files read in a process of their own."""
+"""Bible files, read in a separate process."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ def test_a_file_that_takes_too_long_or_too_much_memory_is_refused(
 ) -> None:
     (tmp_path / "a.tsv").write_text(f"John\t3\t16\t{'x' * 60_000_000}\n")
     limits = edition_files.LIMITS
-    for narrow, said in (
+    for narrow, message in (
         (replace(limits, memory_bytes=150_000_000), "takes more than 0.15 GB of memory to read"),
         (replace(limits, seconds=0.1), "took more than 0.1 s to read"),
     ):
         monkeypatch.setattr(edition_files, "LIMITS", narrow)
         began_s = time.process_time()
-        with pytest.raises(VersesError, match=rf"a\.tsv {said}.*verses-unreadable"):
+        with pytest.raises(VersesError, match=rf"a\.tsv {message}.*verses-unreadable"):
             asyncio.run(edition_files.read([tmp_path / "a.tsv"]))
         assert time.process_time() - began_s < 1

@@ -1,4 +1,4 @@
-"""Bibles as publishers give them."""
+"""Bibles in the formats of publishers."""
 
 from __future__ import annotations
 

@@ -19,9 +19,9 @@ CANON = {
     for chapter, last in enumerate(counts, 1)
     for verse in range(1, last + 1)
 }
-# Mark 11:26 and 15:28, Luke 17:36 and 23:17, Acts 15:34 and 24:7: the older manuscripts lack them.
+# Mark 11:26 and 15:28, Luke 17:36 and 23:17, Acts 15:34 and 24:7: missing in older manuscripts.
 NOT_IN_NHEB = {(41, 11, 26), (41, 15, 28), (42, 17, 36), (42, 23, 17), (44, 15, 34), (44, 24, 7)}
-# Where the printed Reina-Valera counts otherwise, or has two verses in one.
+# Places where the printed Reina-Valera numbers differently or joins two verses.
 BEGINNINGS: tuple[tuple[VerseId, str, str], ...] = (
     ((4, 12, 16), "And afterward the people removed from", "Y después movió el pueblo de"),
     ((4, 13, 1), "And the Lord spake unto Moses,", "Y Jehová habló á Moisés,"),

@@ -1,4 +1,4 @@
-"""A Bible in another numbering gets that of the King James Version."""
+"""A Bible with another numbering gets the numbers of the King James Version."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pipeline.core.errors import UsageError
 
 OBADIAH = 31
 """One chapter of 21 verses."""
-# Printed as 21 as well, but 1 holds 1 and 2, and 20 and 21 are 21; so 3 is printed as 2.
+# Also 21 in print: 1 holds verses 1 and 2, verse 3 is printed as 2, 20 and 21 hold verse 21.
 PRINTED = {(OBADIAH, 1, verse): f"Verse {verse + 1}." for verse in range(2, 20)} | {
     (OBADIAH, 1, 1): "HEADING. VERSE 1. Verse 2.",
     (OBADIAH, 1, 20): "Verse 21,",
@@ -87,10 +87,10 @@ def test_the_changes_are_in_what_ships(name: str) -> None:
 
 
 def hebrew(text: dict[VerseId, str]) -> dict[VerseId, str]:
-    """Return Joel, Malachi and Psalms as Hebrew and many European Bibles count them."""
+    """Return Joel, Malachi and Psalms as Hebrew and many European Bibles number them."""
     found = {place: each for place, each in text.items() if place[0] not in (19, 29, 39)}
     for (book, chapter, verse), each in text.items():
-        if book == 19:  # the heading is the first verse of most psalms, the first two of some
+        if book == 19:  # the heading is one verse in most psalms, two in some
             more = {51: 2, 52: 2, 54: 2, 60: 2}.get(chapter, int(3 <= chapter <= 9))
             found |= {(19, chapter, n): "Salmo de David." for n in range(1, more + 1)}
             found[19, chapter, verse + more] = each
@@ -117,7 +117,7 @@ def test_a_bible_that_counts_as_the_hebrew_one_gets_our_numbers() -> None:
 
 @pytest.mark.slow
 def test_a_book_with_a_verse_more_or_less_keeps_its_numbers_and_is_named() -> None:
-    """Where from it counts otherwise nobody can tell."""
+    """Nobody can tell where its numbering starts to differ."""
     theirs = hebrew(dict(editions.load("kjv").verses))
     del theirs[39, 3, 5]
     kept, changed = renumbered(theirs)
@@ -129,7 +129,7 @@ def test_a_book_with_a_verse_more_or_less_keeps_its_numbers_and_is_named() -> No
 
 @pytest.mark.slow
 def test_the_printed_reina_valera_gets_the_changes_that_ship() -> None:
-    """Numbers 12:16 and 29:40 are printed as 13:1 and 30:1; the last two verses there are one."""
+    """Numbers 12:16 and 29:40 are printed as 13:1 and 30:1; both chapters end in a joined verse."""
     ours = {p: text for p, text in editions.load("rv1909").verses.items() if p[0] == 4}
     printed = dict(ours)
     for chapter, last, before in ((13, 33, (4, 12, 16)), (30, 16, (4, 29, 40))):

@@ -1,4 +1,4 @@
-"""How much of a verse stands in what was said."""
+"""How much of a verse a spoken text quotes."""
 
 from __future__ import annotations
 

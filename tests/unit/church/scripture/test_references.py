@@ -1,4 +1,4 @@
-"""References as they are said and printed: the sets of the church benchmark, and properties."""
+"""Spoken and printed references: the sets of the church benchmark, and properties."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PLAIN = (SETS / "plain_en.txt").read_text().splitlines()
 
 
 def spoken(lang: str) -> list[tuple[str, str]]:
-    """Return sentences with the references in them as they are printed, "; " between them."""
+    """Return each sentence with its printed references, joined by "; "."""
     lines = (SETS / f"references_{lang}.tsv").read_text().splitlines()
     return [(text, wanted) for text, _, wanted in (line.partition("\t") for line in lines)]
 
@@ -44,7 +44,7 @@ def test_chapters_and_verses_must_exist() -> None:
     assert found("Romans eight fifty and John 22 and Jude 26 are not there", "en") == ""
     assert found("in Psalm 1491", "en") == "Psalm 149:1"
     assert found("in Genesis 2128", "en") == "Genesis 21:28"
-    assert found("in Genesis 111", "en") == "Genesis 1:11"  # as "one eleven" is said, not 11:1
+    assert found("in Genesis 111", "en") == "Genesis 1:11"  # spoken "one eleven", not 11:1
 
 
 @st.composite
@@ -108,7 +108,7 @@ def test_an_article_before_a_chapter_goes_with_it() -> None:
 
 @pytest.mark.parametrize("name", ["practice_en.tsv", "unseen_en.tsv"])
 def test_what_is_said_and_recognized_is_read(name: str) -> None:
-    """The aims of the benchmark, whose lists these are: nearly all, and hardly a trap."""
+    """The benchmark that owns these lists asks for nearly all references and few traps."""
     rows = [line.split("\t") for line in (SETS / name).read_text().splitlines()]
     read = [
         (kind, found(text, "en") == (wanted[0] if wanted else "")) for kind, text, *wanted in rows

@@ -201,14 +201,14 @@ def test_a_bomb_is_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     (zeros / "nt.bzz").write_bytes(packed)
     (zeros / "nt.bzs").write_bytes(struct.pack("<III", 0, len(packed), 1))
     assert refused(tmp_path / "zeros").code == "verses-too-large"
-    # Every verse is the same 60 kB, from another first byte on.
+    # Every verse is 60 kB of the same file, from varying first bytes.
     many = Module(driver="RawText").write(tmp_path / "many", {(JOHN, 3, 16): "x"})
     (many / "nt").write_bytes(b"x" * 70_000)
     records = len((many / "nt.vss").read_bytes()) // 6
     index = b"".join(struct.pack("<IH", n % 1000, 60_000) for n in range(records))
     (many / "nt.vss").write_bytes(index)
     assert refused(tmp_path / "many").code == "verses-too-large"
-    # An archive that is small, of a file that is not.
+    # A small archive of a large file.
     Module(driver="RawText").write(tmp_path / "packed", {(JOHN, 3, 16): "x" * 60_000})
     large = tmp_path / "packed" / "modules" / "texts" / "rawtext" / "mine" / "nt"
     large.write_bytes(bytes(8 << 20))

@@ -1,4 +1,4 @@
-"""Debian's own Bibles: sword-text-kjv and sword-text-sparv, which nobody here has written."""
+"""Debian's own Bibles: sword-text-kjv and sword-text-sparv, not made by this project."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def letters(text: str) -> str:
     ("name", "edition", "places"), [("engKJV2006eb", "kjv", 0), ("spaRV1909eb", "rv1909", 15)]
 )
 def test_every_verse_is_found_under_our_number(name: str, edition: str, places: int) -> None:
-    """The Spanish one counts otherwise in 15 books; psalms begin with their titles."""
+    """The Spanish Bible numbers 15 books differently; psalms begin with their titles."""
     conf = MODULES / f"{name}.conf"
     needs_file(conf)
     ours, theirs = editions.load(edition).verses, sword.read(conf)

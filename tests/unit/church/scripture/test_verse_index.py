@@ -32,9 +32,9 @@ def test_words_have_no_case_accent_or_sign() -> None:
 
 
 def test_a_verse_is_found_by_some_of_its_words(index: VerseIndex) -> None:
-    said = index.ids(words_of("um the Lord is my shepherd I shall not zorbex want"))
-    assert -1 in said
-    best = index.candidates(said, 3)[0]
+    word_ids = index.ids(words_of("um the Lord is my shepherd I shall not zorbex want"))
+    assert -1 in word_ids
+    best = index.candidates(word_ids, 3)[0]
     assert index.reference(best) == Reference(19, 23, 1)
     assert index.text(best) == index.ids(words_of("The LORD is my shepherd; I shall not want."))
     assert index.texts_of(Reference(19, 23, 1)) == [best]
@@ -90,7 +90,7 @@ def test_an_index_of_other_bibles_than_there_are_is_old(tmp_path: Path) -> None:
 
 
 def test_the_format_is_raised_when_the_same_text_makes_another_index(tmp_path: Path) -> None:
-    """If this fails, raise `_FORMAT` and put the new digest here: built indexes are old."""
+    """If this fails, raise `_FORMAT` and put the new digest here: existing indexes are outdated."""
     text = "¡Jehová, mi PASTOR: “nada” — l’Éternel don't 3 Ça pro-fe ñandú!"
     verses = {(19, 23, 1): text, (43, 11, 35): "Jesus wept.", (43, 11, 36): ""}
     verse_index.build([Edition("x", "en", "X", "-", verses)], tmp_path / "en")
@@ -113,9 +113,9 @@ def test_no_text_and_no_room_are_told(tmp_path: Path) -> None:
 
 
 def test_a_pair_that_no_verse_has_does_not_count_the_next_pair_twice(tmp_path: Path) -> None:
-    # Numbers of words in their order: "a c" would stand right before "a d".
+    # Word numbers follow word order: "a c" would come right before "a d".
     texts = ["b c", "a d", "e f g", "h i j"]
     verses = {(1, 1, verse): text for verse, text in enumerate(texts, 1)}
     index = verse_index.build([Edition("mine", "en", "", "", verses)], tmp_path / "index")
-    said = index.ids(["a", "c", "x", "a", "d", "x", "e", "f", "g"])
-    assert [index.reference(n).verse for n in index.candidates(said, 2)] == [3, 2]
+    word_ids = index.ids(["a", "c", "x", "a", "d", "x", "e", "f", "g"])
+    assert [index.reference(n).verse for n in index.candidates(word_ids, 2)] == [3, 2]

@@ -1,4 +1,4 @@
-"""Indexes in the cache, and the Bibles that they were built from."""
+"""Indexes in the cache, and the Bibles that they are built from."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def add(name: str, verses: dict[editions.VerseId, str]) -> Path:
-    """Add a Bible in a language of which none ships."""
+    """Add a Bible in a language without a shipped one."""
     return editions.write(Edition(name, "sw", name, "ours", verses), editions.own_directory())
 
 
@@ -62,7 +62,7 @@ def test_a_verse_that_has_moved_is_found_where_it_is_now() -> None:
     assert verse_index.renew("sw").reference(0) == Reference(19, 23, 1)
     built = (verse_index.folder("sw") / "index.json").stat()
     verse_index.renew("sw")
-    # What is as new as the Bibles is left as it is.
+    # An index as new as its Bibles is not built again.
     assert (verse_index.folder("sw") / "index.json").stat().st_ino == built.st_ino
 
 

@@ -1,4 +1,4 @@
-"""`budget` as it is typed: this machine, other GPUs, one that nvidia-smi tells of."""
+"""The `budget` command: this machine, other GPUs, one that nvidia-smi reports."""
 
 from __future__ import annotations
 
@@ -68,17 +68,17 @@ def test_models_that_do_not_fit_are_exit_code_1(
         '[translate.final]\nmodel = "translategemma-12b-q4_k_m"\ngpu_layers = -1\n'
     )
     assert main(["budget"]) == 1
-    said = capsys.readouterr().out
-    assert "does not fit" in said
-    assert "llama.cpp's CUDA context" in said
-    assert "not known" in said, "of this GPU no bandwidth is known"
+    output = capsys.readouterr().out
+    assert "does not fit" in output
+    assert "llama.cpp's CUDA context" in output
+    assert "not known" in output, "of this GPU no bandwidth is known"
 
 
 @pytest.mark.parametrize("ends", [False, True])
 def test_a_service_that_runs_is_seen_beside_the_estimate(
     ends: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Also one that ends while it is looked at."""
+    """Also a service that ends while `budget` looks at it."""
     rename = "import ctypes, time; ctypes.CDLL(None).prctl(15, b'stark-stt'); print(flush=True)"
     with subprocess.Popen(
         [sys.executable, "-c", f"{rename}; time.sleep(60)"], stdout=subprocess.PIPE
@@ -99,7 +99,7 @@ def test_a_service_that_runs_is_seen_beside_the_estimate(
 
 
 def test_the_table_of_the_documents_is_what_it_prints(capsys: pytest.CaptureFixture[str]) -> None:
-    """As it was made: `stark-translate budget --gpu NAME` with distil-large-v3 on the GPU."""
+    """The table is from `stark-translate budget --gpu NAME`, distil-large-v3 on the GPU."""
     page = (ROOT / "docs" / "MODELS.md").read_text(encoding="utf-8")
     documented = {
         cells[0].strip(): [cell.strip() for cell in cells[2:-1]]

@@ -30,7 +30,7 @@ def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def reported(out: str) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
-    """Return the whole of --json, and its results by name."""
+    """Return the whole --json output, and its results by name."""
     whole = json.loads(out)
     return whole, {result["name"]: result for result in whole["results"]}
 
@@ -52,7 +52,7 @@ def test_a_fresh_machine_with_a_microphone_that_hears_speech_lacks_real_models_o
     words = {line[7:23].strip(): line[:7].strip() for line in lines if line[0] != " "}
     lacking = {"verses": "look", "model-stt": "look", "model-marian": "look", "model-gemma": "look"}
     assert any("`stark-translate setup`" in line for line in lines)
-    # On a busy machine Gemma may be slower than speech, which is advice.
+    # On a busy machine Gemma may be slower than speech: that is only advice.
     assert words | {"golden-gemma": "ok"} == dict.fromkeys(words, "ok") | lacking
     assert len(words) == 17
     assert last.startswith("Ready")
@@ -119,8 +119,8 @@ def test_on_a_narrow_terminal_no_word_is_cut_in_two() -> None:
     lines = [line.rstrip() for line in shown.getvalue().splitlines()]
     assert max(map(len, lines)) <= 60
     assert lines[0].startswith("look   level           Speech at")
-    told = " ".join(line[23:].strip() for line in lines)
-    assert told == f"{message} [audio-quiet] Turn the gain up a little."
+    text = " ".join(line[23:].strip() for line in lines)
+    assert text == f"{message} [audio-quiet] Turn the gain up a little."
 
 
 @pytest.mark.parametrize("as_json", [False, True])
@@ -148,7 +148,7 @@ def test_a_language_nobody_can_translate_is_a_wrong_setting(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("STARK_TRANSLATE__TRANSLATE__TARGET", "xx")
-    monkeypatch.setenv("STARK_TRANSLATE__STT__MODEL", "/nowhere")  # none has to load
+    monkeypatch.setenv("STARK_TRANSLATE__STT__MODEL", "/nowhere")  # so no model loads
     assert main(["check", "--no-audio", "--json", "--port", "0"]) == 78
     _, found = reported(capsys.readouterr().out)
     assert found["settings"]["code"] == "lang-unknown"

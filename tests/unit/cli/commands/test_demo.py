@@ -1,4 +1,4 @@
-"""`demo`: as far as its models, the operator whom it plays, its last words, and the whole."""
+"""`demo`: up to its models, the operator that it plays, its last words, and a whole run."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ EMPTY = Score(
 
 @pytest.fixture(autouse=True)
 def _engines_may_take_their_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An engine that still loads when the program ends would end this process: os._exit."""
+    """If an engine still loads at the end, the program ends this process with os._exit."""
     monkeypatch.setenv("STARK_TRANSLATE__SESSION__DRAIN_S", "300")
 
 
@@ -47,13 +47,13 @@ def test_the_demo_sets_keys_that_exist() -> None:
 
 
 class TestDemo:
-    """Without a network, and without a sound to play: as far as the models."""
+    """Without a network and without sound output: up to the models."""
 
     @pytest.fixture(autouse=True)
     def _alone(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.chdir(tmp_path)
         monkeypatch.setenv("STARK_TRANSLATE__MODELS__DIRECTORY", str(tmp_path / "models"))
-        # It ends when all is chosen, and before an engine is started.
+        # The demo ends after its choices, before an engine starts.
         monkeypatch.setenv("STARK_TRANSLATE__TRANSLATE__COMPARE__ENGINE", "gemma")
         monkeypatch.setenv("STARK_TRANSLATE__TRANSLATE__COMPARE__MODEL", "/nowhere.gguf")
         monkeypatch.setenv("STARK_TRANSLATE__CHURCH__VERSES", "off")
@@ -65,31 +65,31 @@ class TestDemo:
         self, capsys: pytest.CaptureFixture[str]
     ) -> None:
         main(["demo", "--fast", "--port", "0"])
-        said = capsys.readouterr().err
-        assert "Fetching whisper-base" in said
-        assert "The demo goes on with the starter" in said
-        assert '"recognizer":"starter"' in said
+        output = capsys.readouterr().err
+        assert "Fetching whisper-base" in output
+        assert "The demo goes on with the starter" in output
+        assert '"recognizer":"starter"' in output
 
     def test_nothing_is_fetched_where_nothing_may_be(
         self, capsys: pytest.CaptureFixture[str]
     ) -> None:
         main(["demo", "--fast", "--port", "0", "--offline"])
-        said = capsys.readouterr().err
-        assert "Fetching" not in said
-        assert '"recognizer":"starter"' in said
+        output = capsys.readouterr().err
+        assert "Fetching" not in output
+        assert '"recognizer":"starter"' in output
 
     def test_what_is_here_is_taken(
         self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:
         pulled(tmp_path / "models", "whisper-base", "stt", starter_files("stt"))
         main(["demo", "--fast", "--port", "0"])
-        said = capsys.readouterr().err
-        assert '"recognizer":"whisper-base"' in said
-        assert "Fetching" not in said
+        output = capsys.readouterr().err
+        assert '"recognizer":"whisper-base"' in output
+        assert "Fetching" not in output
         main(["demo", "--fast", "--port", "0", "--starter"])
-        said = capsys.readouterr().err
-        assert '"recognizer":"starter"' in said
-        assert "Fetching" not in said
+        output = capsys.readouterr().err
+        assert '"recognizer":"starter"' in output
+        assert "Fetching" not in output
 
     def test_the_models_of_the_settings_hold(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -112,10 +112,10 @@ def test_the_end_is_said_in_sentences_with_what_is_next() -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_the_demo_shows_what_it_promises(whisper_base: Path, tmp_path: Path) -> None:
-    """In real time: the operator whom it plays waits for what is said."""
+    """In real time: the operator that the demo plays waits for the speech."""
     own = {
         "STARK_TRANSLATE__STT__MODEL": str(whisper_base),
-        "XDG_CACHE_HOME": str(tmp_path / "cache"),  # nobody has built the index of verses
+        "XDG_CACHE_HOME": str(tmp_path / "cache"),  # no verse index yet
     }
     done = call("demo", "--fast", "--details", "--port", "0", cwd=tmp_path, timeout_s=500, env=own)
     assert done.returncode == 0, done.stderr
@@ -131,13 +131,13 @@ def test_the_demo_shows_what_it_promises(whisper_base: Path, tmp_path: Path) -> 
     assert "Building the index of Bible verses, once" in done.stderr
     assert "The demo plays the operator: what was heard is corrected" in done.stderr
     (folder,) = (tmp_path / "sessions").glob("2*")
-    said = json.loads(bundled("demo", "service.json").read_text("utf-8"))["sentences"]
+    sentences = json.loads(bundled("demo", "service.json").read_text("utf-8"))["sentences"]
     shown = {message.id: message for message in read_journal(folder)}.values()
     verses = [message.verse.ref for message in shown if message.verse]
-    assert verses == [each["verse"] for each in said if "verse" in each], done.stderr
-    (wrong,) = [sentence["en"] for sentence in said if "correct" in sentence]
+    assert verses == [each["verse"] for each in sentences if "verse" in each], done.stderr
+    (wrong,) = [sentence["en"] for sentence in sentences if "correct" in sentence]
     assert [message.source.text for message in shown if message.corrected] == [wrong]
-    assert (folder / "captions.fr.jsonl").exists()  # French rests: nobody has opened the page
+    assert (folder / "captions.fr.jsonl").exists()  # French is idle: no page is open
     assert not (tmp_path / "sessions" / "notes.toml").exists()
 
 
@@ -161,7 +161,7 @@ def caption(start_s: float, end_s: float, heard: str, *, final: bool = True) -> 
 
 
 def worked(messages: list[dict[str, Any]], notes: Path) -> list[dict[str, Any]]:
-    """Return what the operator sends to a daemon that says this and closes."""
+    """Return what the operator sends to a daemon that sends `messages` and closes."""
     sent: list[dict[str, Any]] = []
 
     async def daemon(socket: ServerConnection) -> None:
@@ -199,12 +199,12 @@ def test_he_adds_the_notes_shows_the_verse_and_corrects_what_was_heard(tmp_path:
     assert added["size"] == 16
     assert commands == [
         {"type": "command", "name": "take-verse", "id": 6},
-        # The whole of the caption, as it was said; and once only.
+        # The whole caption as spoken, and only once.
         {"type": "command", "name": "correct", "id": 7, "text": "He is from Nzoia. He is old."},
     ]
-    told = [line["says"] for line in logs if line["event"] == "demo"]
-    assert all(line.startswith("The demo plays the operator: ") for line in told)
-    assert len(told) == 4  # with the last
+    lines = [line["says"] for line in logs if line["event"] == "demo"]
+    assert all(line.startswith("The demo plays the operator: ") for line in lines)
+    assert len(lines) == 4  # with the last
 
 
 def test_he_tells_what_there_is_to_see_when_it_is_said(tmp_path: Path) -> None:
@@ -212,8 +212,8 @@ def test_he_tells_what_there_is_to_see_when_it_is_said(tmp_path: Path) -> None:
     health = [{"type": "health", "audio_s": at_s} for at_s in (0.0, 2.0, 9.5)]
     with capture_logs() as logs:
         worked(health, tmp_path / "notes.md")
-    told = [line["says"] for line in logs if line["event"] == "demo"]
-    assert told[1:-1] == ["A welcome.", "A name."]
+    lines = [line["says"] for line in logs if line["event"] == "demo"]
+    assert lines[1:-1] == ["A welcome.", "A name."]
 
 
 def test_what_was_heard_right_is_left(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""`desk` as it is typed."""
+"""The `desk` command."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from scripts.support.program import call
 
 @pytest.fixture
 def opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What the browser was asked to open."""
+    """Return the list of pages that the browser was asked to open."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "sessions").mkdir()
     (tmp_path / "sessions" / "operator-token").write_text("se-cret_1\n")
@@ -77,9 +77,9 @@ def test_where_no_service_runs_a_tablet_gets_no_code_and_that_is_said(
     opened: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["desk", "--port", "1", "--host", "0.0.0.0"]) == 0
-    told = capsys.readouterr()
-    assert "0.0.0.0" not in told.out
-    assert "For a tablet there is no code: No stark-translate answers" in told.err
+    output = capsys.readouterr()
+    assert "0.0.0.0" not in output.out
+    assert "For a tablet there is no code: No stark-translate answers" in output.err
     assert opened == [], "there is no terminal here"
 
 
@@ -121,10 +121,10 @@ def test_a_page_for_companion_has_each_button_with_its_address(
     Path("two.toml").write_text('[translate]\nsource = ["en", "es"]\n')
     assert main(["desk", "--buttons", "Deck", *given]) == 0
     assert "token=" not in capsys.readouterr().out
-    made = json.loads(Path("a.json").read_bytes())
-    assert made["page"]["name"] == "Deck"
+    page = json.loads(Path("a.json").read_bytes())
+    assert page["page"]["name"] == "Deck"
     gets = {}
-    for button in (each for row in made["page"]["controls"].values() for each in row.values()):
+    for button in (each for row in page["page"]["controls"].values() for each in row.values()):
         (action,) = button["steps"]["0"]["action_sets"]["down"]
         gets[button["style"]["text"]] = action["options"]["url"].partition("/do/")[2]
     token = gets["undo"].partition("token=")[2]
@@ -139,12 +139,12 @@ def test_buttons_have_a_token_of_their_own_that_can_be_ended(
     opened: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["desk", "--port", "8123", "--buttons", "Stream Deck"]) == 0
-    told = capsys.readouterr()
-    first = told.out.splitlines()[0]
+    output = capsys.readouterr()
+    first = output.out.splitlines()[0]
     assert first.startswith("pause-or-resume   http://127.0.0.1:8123/do/pause-or-resume?token=")
     volunteers = Volunteers(Path("sessions"))
     volunteers.refresh()
     assert volunteers.name_of(first.partition("token=")[2]) == "Stream Deck"
-    assert "se-cret_1" not in told.out
+    assert "se-cret_1" not in output.out
     assert main(["desk", "--revoke", "Stream Deck"]) == 0
     assert opened == []

@@ -1,4 +1,4 @@
-"""`export` as it is typed."""
+"""The `export` command."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_each_language_of_a_service_is_exported_by_its_name(
         assert main(["export", "last", "--format", "txt", "--target", target]) == 0
         assert capsys.readouterr().out == f"{text}\n"
     english = message(1, "Gracias", "Thank you", start_s=1.0, end_s=3.0, lang="en")
-    (folder / "captions.en.jsonl").write_bytes(encode(english) + b"\n")  # it is spoken as well
+    (folder / "captions.en.jsonl").write_bytes(encode(english) + b"\n")  # English is also spoken
     assert main(["export", "last", "--format", "txt", "--lang", "en"]) == 0
     assert capsys.readouterr().out == "Thank you\n"
     (folder / "captions.en.jsonl").unlink()
@@ -89,9 +89,9 @@ def test_the_voice_says_a_service_when_it_is_over(
     assert main(["export", "last", "--out", "a.mp3"]) == 0
     with av.open(str(sessions.parent / "a.mp3")) as sound:
         frames = [frame.to_ndarray()[0] for frame in sound.decode(audio=0)]
-    heard = np.concatenate(frames)
-    assert 0.5 < len(heard) / 24_000 < 3.0
-    assert float(np.abs(heard).max()) > 0.05
+    samples = np.concatenate(frames)
+    assert 0.5 < len(samples) / 24_000 < 3.0
+    assert float(np.abs(samples).max()) > 0.05
     assert main(["export", "last", "--lang", "source", "--format", "mp3"]) == 2
     assert "[export-format]" in capsys.readouterr().err
 
@@ -112,10 +112,10 @@ def test_what_cannot_be_is_told(
     named: str,
 ) -> None:
     assert main(["export", *arguments]) == 1
-    told = capsys.readouterr().err.strip()
-    assert told.startswith("stark-translate: ")
-    assert named in told
-    assert told.endswith(f"[{code}]")
+    output = capsys.readouterr().err.strip()
+    assert output.startswith("stark-translate: ")
+    assert named in output
+    assert output.endswith(f"[{code}]")
 
 
 @pytest.mark.slow
@@ -139,12 +139,12 @@ def test_a_reader_that_leaves_early_gets_no_trace(sessions: Path) -> None:
 def test_an_ending_that_the_file_would_not_be_is_refused(
     sessions: Path, capsys: pytest.CaptureFixture[str], name: str
 ) -> None:
-    """It once wrote SubRip into a document."""
+    """`export` once wrote SubRip into a document."""
     assert main(["export", "last", "--out", name]) == 2
-    told = capsys.readouterr().err
-    assert name in told
-    assert ".html" in told
-    assert "[export-format]" in told
+    output = capsys.readouterr().err
+    assert name in output
+    assert ".html" in output
+    assert "[export-format]" in output
     assert not (sessions.parent / name).exists()
     assert main(["export", "last", "--format", "srt", "--out", name]) == 0
 

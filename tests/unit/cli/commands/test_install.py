@@ -1,4 +1,4 @@
-"""`install`: what starts the service by itself, read by each system's own reader of such files."""
+"""`install`: the files that start the service, read by each system's own parser."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ RUN = ["-P", "-m", "pipeline", "run", "--config"]
 
 @pytest.fixture
 def church(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Stand in a folder with settings, a home of its own, and a systemctl that notes its words."""
+    """Enter a folder with settings, its own home, and a systemctl that records its arguments."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
@@ -45,11 +45,11 @@ def test_a_systemd_unit(church: Path, capsys: pytest.CaptureFixture[str]) -> Non
         if line.startswith("ExecStart=")
     )
     assert shlex.split(start) == [sys.executable, *RUN, str(church / "config.toml")]
-    asked = "--user daemon-reload\n--user enable --now stark-translate\n"
-    assert (church / "asked").read_text() == asked
+    commands = "--user daemon-reload\n--user enable --now stark-translate\n"
+    assert (church / "asked").read_text() == commands
     assert main(["uninstall"]) == 0
     assert not unit.exists()
-    assert (church / "asked").read_text() == f"{asked}--user disable --now stark-translate\n"
+    assert (church / "asked").read_text() == f"{commands}--user disable --now stark-translate\n"
     assert (church / "config.toml").exists()
     capsys.readouterr()
     assert main(["uninstall"]) == 0
@@ -72,13 +72,13 @@ def test_systemd_finds_no_fault_in_it(tmp_path: Path) -> None:
 def test_a_launchd_agent() -> None:
     python = Path("/opt/py/bin/python3")
     entry = entry_for("macos", CONFIG, python=python, home=Path("/Users/ann"))
-    told = plistlib.loads(entry.content)
+    agent = plistlib.loads(entry.content)
     assert entry.file == Path("/Users/ann/Library/LaunchAgents/org.stark-translate.plist")
-    assert told["ProgramArguments"] == [str(python), *RUN, str(CONFIG)]
-    assert told["WorkingDirectory"] == str(CONFIG.parent)
-    assert told["RunAtLoad"] is True
-    assert f"{told['Label']}.plist" == entry.file.name
-    assert entry.off[0][-1].endswith(told["Label"])
+    assert agent["ProgramArguments"] == [str(python), *RUN, str(CONFIG)]
+    assert agent["WorkingDirectory"] == str(CONFIG.parent)
+    assert agent["RunAtLoad"] is True
+    assert f"{agent['Label']}.plist" == entry.file.name
+    assert entry.off[0][-1].endswith(agent["Label"])
 
 
 def test_a_task_of_windows(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -105,13 +105,13 @@ def test_it_can_be_looked_at_first(
     church: Path, capsys: pytest.CaptureFixture[str], system: str
 ) -> None:
     assert main(["install", "--print", "--system", system]) == 0
-    told = capsys.readouterr()
-    assert str(church / "config.toml") in told.out
+    output = capsys.readouterr()
+    assert str(church / "config.toml") in output.out
     assert (
         entry_for(
             system, church / "config.toml", python=Path(sys.executable), home=church / "home"
         ).file.name
-        in told.err
+        in output.err
     )
     assert not (church / "home").exists()
 
@@ -120,15 +120,15 @@ def test_what_cannot_be_installed_is_refused(
     church: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["install", "--system", "macos"]) == 2
-    (church / "none").touch()  # the whole machine's service
+    (church / "none").touch()  # the system-wide service
     assert main(["install"]) == 2
     (church / "config.toml").write_text("[server]\nport = 0.5\n")
     assert main(["install"]) == 78
     (church / "config.toml").unlink()
     monkeypatch.setattr("pipeline.config.loader.SYSTEM_FILE", church / "none-either")
     assert main(["install"]) == 2
-    told = capsys.readouterr().err
-    assert all(word in told for word in ("--print", "all users", "server.port", "setup"))
+    output = capsys.readouterr().err
+    assert all(word in output for word in ("--print", "all users", "server.port", "setup"))
 
 
 def test_a_system_that_does_not_take_it_is_named(
@@ -136,6 +136,6 @@ def test_a_system_that_does_not_take_it_is_named(
 ) -> None:
     (church / "bin" / "systemctl").write_text("#!/bin/sh\necho no bus >&2; exit 1\n")
     assert main(["install"]) == 1
-    told = capsys.readouterr()
-    assert "no bus" in told.err
-    assert "not started" in told.out
+    output = capsys.readouterr()
+    assert "no bus" in output.err
+    assert "not started" in output.out

@@ -1,4 +1,4 @@
-"""`learn collect`, `mix`, `remove`, `focus` and `cycle` as they are typed."""
+"""The commands `learn collect`, `mix`, `remove`, `focus` and `cycle`."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ def test_collect_keeps_what_a_service_teaches_and_says_so(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert main(["learn", "collect", *PLACES]) == 0
-    said = capsys.readouterr().out
-    assert "1 sessions read, 0 unchanged, 1 in all." in said
-    assert "1, 1 accepted" in said
+    output = capsys.readouterr().out
+    assert "1 sessions read, 0 unchanged, 1 in all." in output
+    assert "1, 1 accepted" in output
     assert [pair.text for pair in DataFolder(Path("learning")).pairs()] == [GOOD.source]
     assert main(["learn", "collect", NAME, *PLACES]) == 0
     assert "0 sessions read, 1 unchanged" in capsys.readouterr().out
@@ -49,14 +49,14 @@ def test_remove_takes_a_service_out(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_mix_says_what_is_in_it_and_what_is_lacking(capsys: pytest.CaptureFixture[str]) -> None:
     main(["learn", "collect", *PLACES])
-    asked = ["learn", "mix", "--data", "learning", "--own-only", "--pairs", "10"]
-    assert main([*asked, "--general-pairs", "0"]) == 0
-    said = capsys.readouterr().out
-    assert "sermon" in said
-    assert "7 pairs of bible are lacking" in said
+    command = ["learn", "mix", "--data", "learning", "--own-only", "--pairs", "10"]
+    assert main([*command, "--general-pairs", "0"]) == 0
+    output = capsys.readouterr().out
+    assert "sermon" in output
+    assert "7 pairs of bible are lacking" in output
     count = len(Path("learning/mix/train.jsonl").read_text().splitlines())
-    assert f"{count} pairs: " in said
-    assert "that are not general: " in said
+    assert f"{count} pairs: " in output
+    assert "that are not general: " in output
 
 
 def test_without_sessions_it_says_what_to_do(
@@ -68,12 +68,12 @@ def test_without_sessions_it_says_what_to_do(
 
 def test_a_cycle_says_what_it_would_run(capsys: pytest.CaptureFixture[str]) -> None:
     Path("own.toml").write_text('[learn]\ntrain = "stt"\nminutes = 30\n')
-    asked = ["learn", "cycle", "--dry-run", "--config", "own.toml"]
-    assert main(asked) == 0
+    command = ["learn", "cycle", "--dry-run", "--config", "own.toml"]
+    assert main(command) == 0
     weekly = capsys.readouterr().out.splitlines()
     assert [line.split()[2] for line in weekly] == ["collect", "focus"]
     assert all(line.endswith("--config own.toml") for line in weekly)
-    assert main([*asked, "--train"]) == 0
+    assert main([*command, "--train"]) == 0
     monthly = capsys.readouterr().out.splitlines()
     assert monthly[:2] == weekly
     assert "learn hear --data learning --minutes 30" in monthly[2]
@@ -96,9 +96,9 @@ def test_the_focus_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["learn", "collect", "--speaker", "Ana"]) == 0
     capsys.readouterr()
     assert main(["learn", "focus"]) == 0
-    told = capsys.readouterr().out
-    assert "Ana is heard worst" in told
-    assert "To review: " in told
+    output = capsys.readouterr().out
+    assert "Ana is heard worst" in output
+    assert "To review: " in output
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""`learn compare`, `deploy` and `rollback` as they are typed."""
+"""The commands `learn compare`, `deploy` and `rollback`."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ pytestmark = pytest.mark.usefixtures("elsewhere")
 def test_a_model_goes_into_service_and_out_again(capsys: pytest.CaptureFixture[str]) -> None:
     Path("config.toml").write_text('[models]\ndirectory = "models"\n')
     (model,) = bundled("models", "tiny", "gemma").glob("*.gguf")
-    asked = ["learn", "deploy", str(model), "ours", "--data", "learning"]
-    assert main([*asked, "--dry-run"]) == 0
+    command = ["learn", "deploy", str(model), "ours", "--data", "learning"]
+    assert main([*command, "--dry-run"]) == 0
     assert "would become 'ours'" in capsys.readouterr().out
     assert main(["learn", "deploy", "none.gguf", "--data", "learning", "--dry-run"]) == 1
     assert "[model-missing]" in capsys.readouterr().err
-    assert main(asked) == 1
+    assert main(command) == 1
     assert "[not-compared]" in capsys.readouterr().err
-    assert main([*asked, "--force"]) == 0
+    assert main([*command, "--force"]) == 0
     assert "a running service goes on as it is" in capsys.readouterr().out
     assert 'model = "ours"' in Path("config.toml").read_text()
     assert main(["learn", "rollback", "--data", "learning"]) == 0
@@ -36,21 +36,21 @@ def test_a_model_goes_into_service_and_out_again(capsys: pytest.CaptureFixture[s
 @pytest.mark.slow
 def test_a_comparison_says_what_to_do(capsys: pytest.CaptureFixture[str]) -> None:
     Path("few.tsv").write_text("Good morning.\tBuenos días.\nLet us pray.\tOremos.\n")
-    asked = ["learn", "compare", "starter", "starter", "--role", "marian", "--data", "learning"]
-    assert main([*asked, "--set", "few=few.tsv", "--sentences", "30"]) == 0
-    said = " ".join(capsys.readouterr().out.split())  # wherever lines are broken
-    assert "few" in said
-    assert "deploy: The new model does no harm." in said
-    assert "Of few only 2 were measured" in said
-    assert "At most 30 of each set were asked" in said
+    command = ["learn", "compare", "starter", "starter", "--role", "marian", "--data", "learning"]
+    assert main([*command, "--set", "few=few.tsv", "--sentences", "30"]) == 0
+    output = " ".join(capsys.readouterr().out.split())  # without line breaks
+    assert "few" in output
+    assert "deploy: The new model does no harm." in output
+    assert "Of few only 2 were measured" in output
+    assert "At most 30 of each set were asked" in output
 
 
 @pytest.mark.slow
 def test_a_slow_machine_compares_with_a_part_of_each_set(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    asked = ["learn", "compare", "starter", "starter", "--role", "marian", "--data", "learning"]
-    assert main([*asked, "--sentences", "2"]) == 1, "two sentences cannot say that nothing is lost"
+    base = ["learn", "compare", "starter", "starter", "--role", "marian", "--data", "learning"]
+    assert main([*base, "--sentences", "2"]) == 1, "two sentences cannot say that nothing is lost"
     assert "At most 2 of each set were asked" in capsys.readouterr().out
     (kept,) = read_comparisons(DataFolder(Path("learning")))
     assert kept.at_most == 2
@@ -60,14 +60,14 @@ def test_a_slow_machine_compares_with_a_part_of_each_set(
 def test_what_cannot_be_compared_is_not_taken_for_a_worse_model(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    asked = ["learn", "compare", "starter", "none", "--role", "marian", "--data", "learning"]
-    assert main(asked) == 2
+    command = ["learn", "compare", "starter", "none", "--role", "marian", "--data", "learning"]
+    assert main(command) == 2
     assert "none" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("count", ["0", "-3", "few"])
 def test_a_comparison_needs_a_sentence(count: str, capsys: pytest.CaptureFixture[str]) -> None:
-    asked = ["learn", "compare", "starter", "starter", "--sentences", count]
+    command = ["learn", "compare", "starter", "starter", "--sentences", count]
     with pytest.raises(SystemExit):
-        main(asked)
+        main(command)
     assert "is no number of sentences" in capsys.readouterr().err

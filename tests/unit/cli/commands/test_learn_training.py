@@ -1,4 +1,4 @@
-"""`learn translate`, `hear` and `distill` as they are typed."""
+"""The commands `learn translate`, `hear` and `distill`."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ pytestmark = pytest.mark.usefixtures("elsewhere", "own_final_model")
 
 
 def test_translate_says_what_it_would_run(capsys: pytest.CaptureFixture[str]) -> None:
-    asked = ["learn", "translate", "--dry-run", "--data", "learning", "--minutes", "5"]
-    assert main(asked) == 0
+    command = ["learn", "translate", "--dry-run", "--data", "learning", "--minutes", "5"]
+    assert main(command) == 0
     trains, converts = capsys.readouterr().out.splitlines()
     assert "training.train.train_marian --init" in trains
     assert f"--mix {Path('learning/mix').absolute()}" in trains
     assert "export_marian" in converts
-    assert main([*asked, "--role", "gemma"]) == 0
+    assert main([*command, "--role", "gemma"]) == 0
     trains, converts = capsys.readouterr().out.splitlines()
     assert "gemma/model.gguf --mix" in trains  # from the file in use
     assert "gemma/model.gguf --target es" in converts
-    assert main([*asked, "--role", "gemma", "--base", "cut"]) == 1
+    assert main([*command, "--role", "gemma", "--base", "cut"]) == 1
     assert "--base" in capsys.readouterr().err
     Path("cut").mkdir()
-    assert main([*asked, "--role", "gemma", "--base", "cut"]) == 0
+    assert main([*command, "--role", "gemma", "--base", "cut"]) == 0
     assert "fine_tune_gemma --base" in capsys.readouterr().out
     few = ["--role", "gemma", "--base", "cut", "--steps", "9", "--levels", "Q8_0"]
-    assert main([*asked, *few, "--sentences", "5"]) == 0
+    assert main([*command, *few, "--sentences", "5"]) == 0
     trains, converts = capsys.readouterr().out.splitlines()
     assert trains.endswith("--steps 9 --target es")
     assert converts.endswith("--levels Q8_0 --sentences 5")
@@ -44,24 +44,24 @@ def test_minutes_that_no_clock_reaches_are_refused(
     with pytest.raises(SystemExit) as refused:
         main(["learn", step, "--dry-run", "--data", "learning", f"--minutes={minutes}"])
     assert refused.value.code == 2
-    said = f"argument --minutes: {minutes!r} is no number of minutes, such as 60"
-    assert said in capsys.readouterr().err
+    message = f"argument --minutes: {minutes!r} is no number of minutes, such as 60"
+    assert message in capsys.readouterr().err
 
 
 def test_a_language_does_not_begin_from_a_marian_without_it(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     Path("config.toml").write_text('[translate]\ntarget = "de"\n')
-    asked = ["learn", "translate", "--dry-run", "--data", "learning"]
-    assert main(asked) == 78
+    command = ["learn", "translate", "--dry-run", "--data", "learning"]
+    assert main(command) == 78
     assert "translate.partial.model: starter translates en-es, en-fr" in capsys.readouterr().err
-    assert main([*asked, "--base", "starter"]) == 78
+    assert main([*command, "--base", "starter"]) == 78
     assert "--base: starter translates en-es, en-fr" in capsys.readouterr().err
     own = Path("marian")
     own.mkdir()
     for name in ("model.bin", "config.json", "source.spm", "target.spm"):
         (own / name).touch()
-    assert main([*asked, "--base", "marian"]) == 0
+    assert main([*command, "--base", "marian"]) == 0
     assert "--target de" in capsys.readouterr().out.splitlines()[0]
     assert main(["learn", "distill", "--dry-run", "--data", "learning", "--base", "marian"]) == 0
     assert "--target de" in capsys.readouterr().out
@@ -91,9 +91,9 @@ def test_only_whisper_learns_to_hear(capsys: pytest.CaptureFixture[str]) -> None
 def test_hear_without_sound_says_how_to_get_some(capsys: pytest.CaptureFixture[str]) -> None:
     needs_train_extra()
     assert main(["learn", "hear", "--data", "learning"]) == 1
-    told = capsys.readouterr().err
-    assert "[sound-missing]" in told
-    assert "session.keep_audio" in told
+    output = capsys.readouterr().err
+    assert "[sound-missing]" in output
+    assert "session.keep_audio" in output
 
 
 ASKED = ["learn", "distill", "--data", "learning"]
@@ -133,7 +133,7 @@ def test_a_second_round_needs_a_first(capsys: pytest.CaptureFixture[str]) -> Non
 
 
 def on_server() -> list[str]:
-    """Options by which a model on a server that is not there teaches."""
+    """Return the options for a teacher on a server that is not there."""
     teacher = {
         "servers.gpu.url": f"http://127.0.0.1:{free_port()}/v1",
         "translate.final.engine": "openai",

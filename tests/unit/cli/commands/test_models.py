@@ -74,7 +74,7 @@ Start = Callable[..., subprocess.Popen[str]]
 
 @pytest.fixture
 def start() -> Iterator[Start]:
-    """Run `models` in a process of its own, behind the words in `before`."""
+    """Run `models` in a separate process, after the words in `before`."""
     with contextlib.ExitStack() as stack:
 
         def run(*arguments: str, before: tuple[str, ...] = ()) -> subprocess.Popen[str]:
@@ -167,8 +167,8 @@ class TestPull:
         assert main(["models", "pull", "--configured"]) == 0
         assert ModelLibrary(Path("models")).names() == ["church/marian", "our-gemma", "our-stt"]
         assert main(["models", "list", "--json"]) == 0
-        told = capsys.readouterr().out
-        rows = json.loads(told[told.index("[\n") :])
+        output = capsys.readouterr().out
+        rows = json.loads(output[output.index("[\n") :])
         assert {r["name"] for r in rows if r["in_use"]} == {
             "starter",
             "church/marian",
@@ -211,7 +211,7 @@ class TestPull:
             while piece := os.read(terminal, 65_536):
                 shown += piece
         except OSError:
-            pass  # the other end of a terminal is gone
+            pass  # the terminal's other end is closed
         assert os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) == 0
         os.close(terminal)
         for word in ("fetching", "checking", "MB/s", "our-stt is ready"):
@@ -220,7 +220,7 @@ class TestPull:
 
 @contextlib.contextmanager
 def files_may_not_grow_over(size: int) -> Iterator[None]:
-    """A limit on the size of files stands in for a quota; what is started inherits it."""
+    """Limit the size of files, in place of a quota; child processes inherit the limit."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
     try:
@@ -431,12 +431,12 @@ def test_what_was_not_pulled_is_never_fetched_by_the_daemon(
     more = ["--input", "none.wav"]
     if command == "check":
         more = ["--no-audio"]
-        for part in ("PARTIAL", "FINAL"):  # it would load and try them
+        for part in ("PARTIAL", "FINAL"):  # `check` would load and try them
             monkeypatch.setenv(f"STARK_TRANSLATE__TRANSLATE__{part}__MODEL", "/nowhere")
     assert main([command, "--port", "0", *more]) == 1
-    said = "".join(capsys.readouterr())
-    assert f"{KEYS['stt']}: our-stt is not in" in said
-    assert "stark-translate models pull our-stt" in said
+    output = "".join(capsys.readouterr())
+    assert f"{KEYS['stt']}: our-stt is not in" in output
+    assert "stark-translate models pull our-stt" in output
     assert hub.requests == []
 
 

@@ -1,4 +1,4 @@
-"""`notes` as it is typed."""
+"""The `notes` command."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ def test_what_is_drawn_out_is_shown_added_to_and_removed(
     church: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["notes", "add", "sermon.txt"]) == 0
-    said = capsys.readouterr().out
-    assert "Names    Shadrach" in said
-    assert "Verses   Daniel 3:16" in said
-    assert "Numbers  1943" in said
-    assert "sessions/notes.toml" in said
+    output = capsys.readouterr().out
+    assert "Names    Shadrach" in output
+    assert "Verses   Daniel 3:16" in output
+    assert "Numbers  1943" in output
+    assert "sessions/notes.toml" in output
     assert main(["notes", "add", "more.md"]) == 0
     assert "Names    Shadrach, Meshach" in capsys.readouterr().out
     file = church / "sessions" / "notes.toml"

@@ -23,9 +23,9 @@ def test_what_is_no_address_is_refused(capsys: pytest.CaptureFixture[str]) -> No
 
 def test_a_password_on_the_command_line_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["relay", "--nats", "nats://church:hush@host"]) == 2
-    told = capsys.readouterr().err
-    assert "[relay-password]" in told
-    assert "hush" not in told
+    output = capsys.readouterr().err
+    assert "[relay-password]" in output
+    assert "hush" not in output
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""`reload`, end to end, in the real program; a hangup is tried in tests/unit/daemon/desk."""
+"""`reload`, end to end, in the real program; tests/unit/daemon/desk tests a hangup."""
 
 from __future__ import annotations
 
@@ -68,12 +68,12 @@ def test_a_service_takes_new_settings_from_the_command(
 
 def test_without_a_daemon_or_its_token(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["reload", "--sessions", str(tmp_path), "--port", "1"]) == 1
-    said = capsys.readouterr().err
-    assert "[token-missing]" in said
-    assert str(tmp_path / "operator-token") in said
-    assert list(tmp_path.iterdir()) == []  # none is made
+    output = capsys.readouterr().err
+    assert "[token-missing]" in output
+    assert str(tmp_path / "operator-token") in output
+    assert list(tmp_path.iterdir()) == []  # no token is made
     (tmp_path / "operator-token").write_text("secret")
     assert main(["reload", "--sessions", str(tmp_path), "--port", "1"]) == 1
-    said = capsys.readouterr().err
-    assert "[daemon-unreachable]" in said
-    assert "secret" not in said
+    output = capsys.readouterr().err
+    assert "[daemon-unreachable]" in output
+    assert "secret" not in output

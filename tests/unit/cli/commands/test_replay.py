@@ -1,4 +1,4 @@
-"""`replay`, in this process; as a program of its own it is in test_service.py."""
+"""`replay` in this process; test_service.py runs it as a separate program."""
 
 from __future__ import annotations
 
@@ -124,11 +124,11 @@ def test_an_operator_is_told_that_it_takes_no_commands(tmp_path: Path) -> None:
         async with asyncio.timeout(30), connect(uri, compression=None) as socket:
             await socket.send('{"type":"auth","token":"secret"}')
             await socket.send('{"type":"command","name":"pause"}')
-            while (told := orjson.loads(await socket.recv()))["type"] != "error":
+            while (message := orjson.loads(await socket.recv()))["type"] != "error":
                 pass
             os.kill(os.getpid(), signal.SIGINT)
             assert await run == 0
-        code: str = told["code"]
+        code: str = message["code"]
         return code
 
     assert asyncio.run(operate()) == "replay"

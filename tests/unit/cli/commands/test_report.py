@@ -1,4 +1,4 @@
-"""`report` and `dashboard` as they are typed."""
+"""The commands `report` and `dashboard`."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_a_pdf_is_one_and_other_names_are_refused(
 ) -> None:
     needs_file(CHROMIUM)
     hold(tmp_path / "sessions", [GOOD])
-    # The tests' own browser, which need not be called as people's are.
+    # The tests' own browser may have another name than a user's.
     (tmp_path / "chromium").symlink_to(CHROMIUM)
     monkeypatch.setenv("PATH", str(tmp_path))
     assert main(["report", "last", "--out", "r.pdf"]) == 0, capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""`review` as a process of its own, and at the end of a rehearsal."""
+"""`review` as a separate process, and at the end of a rehearsal."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def known(address: str, token: str) -> bool:
     request = urllib.request.Request(f"{address.removesuffix('/review')}/review/enter")
     request.add_header("Authorization", f"Bearer {token}")
     with urllib.request.urlopen(request, timeout=10) as answer:
-        told: bool = orjson.loads(answer.read())["known"]
-    return told
+        is_known: bool = orjson.loads(answer.read())["known"]
+    return is_known
 
 
 @pytest.mark.slow
@@ -55,16 +55,16 @@ def test_it_serves_the_last_session_and_nobody_reads_the_token_anywhere(tmp_path
         assert program.stop(signal.SIGTERM) == 0
     assert f"{address}#token={token}" in page
     assert "open-review.html" in argv
-    told = "".join(program.noise)
-    assert "3 left to review: stark-translate review 2026-11-22T09-30-00" in told
-    assert token not in told + str(program.log) + argv
+    output = "".join(program.noise)
+    assert "3 left to review: stark-translate review 2026-11-22T09-30-00" in output
+    assert token not in output + str(program.log) + argv
 
 
 @pytest.mark.slow
 def test_a_taken_port_is_left_to_who_has_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What the first one has decided is told at its end."""
+    """The first process reports its decisions at its end."""
     monkeypatch.chdir(tmp_path)
     review = Review(reviewable(tmp_path / "a", 1))
     review.decide(2, "approved", source="Sentence 2.", target="Frase 2.", reviewer="Ana")
@@ -73,9 +73,9 @@ def test_a_taken_port_is_left_to_who_has_it(
     with started("review", "--sessions", "a", cwd=tmp_path) as first:
         port = first.address.rsplit(":", 1)[1].split("/")[0]
         assert main(["review", "--sessions", "b", "--port", port]) == 1
-        told = capsys.readouterr().err
-        assert "[port-in-use]" in told
-        assert str(Path("b") / FILE) in told, "where there is no browser it says where the token is"
+        err = capsys.readouterr().err
+        assert "[port-in-use]" in err
+        assert str(Path("b") / FILE) in err, "where there is no browser it says where the token is"
         command = [sys.executable, "-m", "pipeline", "review", "--sessions", "b"]
         env = environment(STARK_TRANSLATE__SERVER__PORT=port)
         with subprocess.Popen(command, env=env, stderr=subprocess.PIPE) as other:
@@ -122,12 +122,12 @@ def test_at_a_terminal_it_goes_on_to_the_review_by_itself(tmp_path: Path) -> Non
         command, cwd=tmp_path, env=env, stdin=slave, stdout=slave, stderr=slave
     )
     os.close(slave)
-    said = b""
+    output = b""
     deadline = time.monotonic() + 120
-    while b"(Ctrl-C ends)" not in said and time.monotonic() < deadline:
-        said += os.read(master, 65536)
-    found = re.search(rb"captions of 20\S+ to review: (\S+/review) \(Ctrl-C ends\)", said)
-    assert found, said
+    while b"(Ctrl-C ends)" not in output and time.monotonic() < deadline:
+        output += os.read(master, 65536)
+    found = re.search(rb"captions of 20\S+ to review: (\S+/review) \(Ctrl-C ends\)", output)
+    assert found, output
     token = (tmp_path / "sessions" / FILE).read_text().strip()
     assert known(found[1].decode(), token)
     process.send_signal(signal.SIGINT)

@@ -1,4 +1,4 @@
-"""`rules` as it is typed."""
+"""The `rules` command."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ def test_what_was_held_is_listed_and_accepted_for_every_service(
     ]
     session(tmp_path / "sessions", captions, records=records)
     assert main(["rules"]) == 0
-    told = capsys.readouterr()
-    assert told.out.splitlines() == ["zor → Zohar", "bex → Bexhill"]
-    assert "--accept" in told.err
+    output = capsys.readouterr()
+    assert output.out.splitlines() == ["zor → Zohar", "bex → Bexhill"]
+    assert "--accept" in output.err
     assert not OWN.exists()
     assert main(["rules", "last", "--accept", "zohar"]) == 0
     assert [rule.write for rule in parse_rules(OWN.read_text(), "own")] == ["Zohar"]

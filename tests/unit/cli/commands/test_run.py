@@ -33,7 +33,7 @@ from tests.support.model_fixtures import pulled, starter_files
 
 @pytest.fixture(autouse=True)
 def _engines_may_take_their_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An engine that still loads when the program ends would end this process: os._exit."""
+    """If an engine still loads at the end, the program ends this process with os._exit."""
     monkeypatch.setenv("STARK_TRANSLATE__SESSION__DRAIN_S", "300")
 
 
@@ -59,9 +59,9 @@ def test_a_service_is_not_compared_and_says_so(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("STARK_TRANSLATE__TRANSLATE__COMPARE__ENGINE", "marian")
-    for command, told in (("run", True), ("dry-run", False)):
+    for command, warns in (("run", True), ("dry-run", False)):
         assert main([command, "--input", "nowhere.wav", "--port", "0"]) == 1
-        assert ("translate.compare is for rehearsals" in capsys.readouterr().err) is told
+        assert ("translate.compare is for rehearsals" in capsys.readouterr().err) is warns
 
 
 def test_a_second_translator_that_is_not_there_is_named_by_its_own_key(
@@ -71,9 +71,9 @@ def test_a_second_translator_that_is_not_there_is_named_by_its_own_key(
     monkeypatch.setenv("STARK_TRANSLATE__TRANSLATE__COMPARE__ENGINE", "gemma")
     monkeypatch.setenv("STARK_TRANSLATE__TRANSLATE__COMPARE__MODEL", "/nowhere/other.gguf")
     assert main(["dry-run", "--input", "nowhere.wav", "--port", "0"]) == 1
-    said = capsys.readouterr().err
-    assert "translate.compare.model" in said
-    assert "translate.final" not in said
+    output = capsys.readouterr().err
+    assert "translate.compare.model" in output
+    assert "translate.final" not in output
 
 
 @pytest.mark.slow
@@ -83,15 +83,15 @@ def test_run_says_what_it_runs_on_and_what_would_be_better_and_nothing_where_it_
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("STARK_TRANSLATE__MODELS__DIRECTORY", str(tmp_path))
     assert main(["run", "--input", "nowhere.wav", "--port", "0"]) == 1
-    said = capsys.readouterr().err
-    assert '"recognizer":"starter"' in said
-    (advice,) = [line for line in said.splitlines() if "models pull whisper-base" in line]
+    output = capsys.readouterr().err
+    assert '"recognizer":"starter"' in output
+    (advice,) = [line for line in output.splitlines() if "models pull whisper-base" in line]
     assert "synthetic voices" in advice
     pulled(tmp_path, "whisper-base", "stt", starter_files("stt"))
     assert main(["run", "--input", "nowhere.wav", "--port", "0"]) == 1
-    said = capsys.readouterr().err
-    assert '"recognizer":"whisper-base"' in said
-    assert "models pull" not in said
+    output = capsys.readouterr().err
+    assert '"recognizer":"whisper-base"' in output
+    assert "models pull" not in output
 
 
 @pytest.mark.usefixtures("own_final_model")
@@ -121,9 +121,9 @@ def test_a_pair_of_languages_that_the_models_do_not_know_ends_the_start(
 def watch_until_a_second_session(
     port: int, seen: list[dict[str, Any]], strike: Callable[[], None]
 ) -> None:
-    """Be a display that connects again whenever it is cut off, as the pages do.
+    """Act as a display that reconnects whenever it is cut off, as the pages do.
 
-    `strike` is called when all is said in the first session.
+    Call `strike` after the first session's last final.
     """
 
     async def watch() -> None:
@@ -148,10 +148,10 @@ def sessions_of(seen: list[dict[str, Any]]) -> list[str]:
 
 
 def ask_for_a_new_session(port: int) -> None:
-    """Be the desk of which somebody holds the button."""
-    asked = ({"type": "auth", "token": "secret"}, {"type": "command", "name": "new-session"})
+    """Act as a desk whose button somebody holds."""
+    messages = ({"type": "auth", "token": "secret"}, {"type": "command", "name": "new-session"})
     with at_desk(f"ws://127.0.0.1:{port}/ws?kind=operator", compression=None) as desk:
-        for message in asked:
+        for message in messages:
             desk.send(orjson.dumps(message).decode())
         while orjson.loads(desk.recv(timeout=20)).get("name") != "new-session":
             pass
@@ -162,9 +162,7 @@ def ask_for_a_new_session(port: int) -> None:
 def test_at_the_quiet_hour_a_new_session_begins_and_the_old_one_gets_its_report(
     is_asked: bool, tmp_path: Path
 ) -> None:
-    """The real daemon, its clock two days behind its start, or an operator who asks; displays are
-    back by themselves.
-    """
+    """The real daemon's day began two days ago, or an operator asks. Displays reconnect."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     held: list[Service] = []

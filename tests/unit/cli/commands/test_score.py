@@ -47,9 +47,9 @@ def test_it_judges_again_and_leaves_the_record_alone(
     ]
     for each in judged:
         assert problems("records/quality", each) == []
-    said = capsys.readouterr().out
-    assert "accept" in said
-    assert "quality.jsonl" in said.replace("\n", "")
+    output = capsys.readouterr().out
+    assert "accept" in output
+    assert "quality.jsonl" in output.replace("\n", "")
 
 
 @pytest.mark.slow
@@ -57,9 +57,9 @@ def test_cometkiwi_without_its_extra(session: Session, capsys: pytest.CaptureFix
     if importlib.util.find_spec("comet") is not None:
         pytest.skip("the extra is installed here")
     assert main(["score", str(session.folder), "--estimator", "cometkiwi"]) == 1
-    said = capsys.readouterr().err
-    assert "-m pip install 'stark-translate[comet]'" in said
-    assert "[comet-missing]" in said
+    output = capsys.readouterr().err
+    assert "-m pip install 'stark-translate[comet]'" in output
+    assert "[comet-missing]" in output
 
 
 @pytest.mark.slow
@@ -72,14 +72,14 @@ def test_agreement_by_an_embedding_model(
         lines = (folder / "quality.jsonl").read_bytes().splitlines()
         return [orjson.loads(line) for line in lines]
 
-    asked = ["score", "last", "--sessions", str(tmp_path)]
-    assert main([*asked, "--embedding", str(gemma_270m)]) == 0
+    command = ["score", "last", "--sessions", str(tmp_path)]
+    assert main([*command, "--embedding", str(gemma_270m)]) == 0
     same, other = judged()
     assert (same["agreement_by"], other["agreement_by"]) == ("cosine", "cosine")
     assert same["quality"]["parts"]["agreement"] > other["quality"]["parts"]["agreement"]
-    assert main([*asked, "--embedding", str(tmp_path / "none.gguf")]) == 1
+    assert main([*command, "--embedding", str(tmp_path / "none.gguf")]) == 1
     assert "learn.embedding: there is no" in capsys.readouterr().err
-    assert main(asked) == 0
+    assert main(command) == 0
     assert [each["agreement_by"] for each in judged()] == ["chrf", "chrf"]
 
 
@@ -117,7 +117,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def judged(folder: Path, **scores: float) -> list[QualityRecord]:
-    """Return the judgement of a session, with other scores for some: `u1=0.3`."""
+    """Return the judgement of a session, with `scores` instead of some of its own: `u1=0.3`."""
     made = judge_again(reader.Session(folder).utterances, LogProbability())
     return [
         replace(
@@ -169,11 +169,11 @@ def test_what_people_decided_holds(folder: Path) -> None:
 
 
 def test_a_session_that_is_being_written_is_left_alone(tmp_path: Path) -> None:
-    made = SessionRecorder(tmp_path, source="en", targets=("es",), on_fault=print)
+    recorder = SessionRecorder(tmp_path, source="en", targets=("es",), on_fault=print)
     try:
-        with pytest.raises(SessionError) as told:
-            refile(made.folder, [])
+        with pytest.raises(SessionError) as caught:
+            refile(recorder.folder, [])
     finally:
-        made.start()
-        made.close(5.0)
-    assert told.value.code == "session-in-use"
+        recorder.start()
+        recorder.close(5.0)
+    assert caught.value.code == "session-in-use"

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.usefixtures("elsewhere", "own_final_model")
 
 @pytest.fixture
 def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Put a llama-server onto the PATH that writes down what it is given."""
+    """Put a llama-server onto the PATH that records its arguments."""
     file = tmp_path / "llama-server"
     file.write_text(f'#!/bin/sh\necho "$@" > {tmp_path}/given\n')
     file.chmod(0o755)
@@ -77,9 +77,9 @@ def test_where_no_server_is_installed(
 ) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
     monkeypatch.setattr(serve_model, "_PACKAGE", "no_such_package")
-    said = refused(capsys)
-    assert "no-model-server" in said
-    assert "pip install no_such_package" in said
+    output = refused(capsys)
+    assert "no-model-server" in output
+    assert "pip install no_such_package" in output
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""`status`, `stop`, `logs` and `open` beside a program that runs."""
+"""`status`, `stop`, `logs` and `open` beside a running program."""
 
 from __future__ import annotations
 
@@ -76,14 +76,14 @@ def test_a_running_program_is_described_opened_and_ended(
     with started("replay", cwd=folder) as program:
         port = port_of(program)
         assert main(["status", "--port", port]) == 0
-        told = capsys.readouterr().out
-        assert f"process {program.process.pid}" in told
-        assert "session replay-2026-11-22T09-30-00" in told
+        output = capsys.readouterr().out
+        assert f"process {program.process.pid}" in output
+        assert "session replay-2026-11-22T09-30-00" in output
         assert main(["open", "wall", "--port", port, "--browser"]) == 0
         assert main(["open", "--port", port, "--browser"]) == 0
         assert pages[0] == f"http://127.0.0.1:{port}/projector"
         assert pages[1].endswith("/open-operator.html"), "no token on the browser's command line"
-        # As with Ctrl-Z: it answers nobody, and is ended all the same.
+        # As after Ctrl-Z: the program answers nobody, and `stop` still ends it.
         program.process.send_signal(signal.SIGSTOP)
         suspended = psutil.Process(program.process.pid)
         program.until(lambda: suspended.status() == psutil.STATUS_STOPPED)
@@ -129,7 +129,7 @@ def test_a_program_that_ends_by_itself_meanwhile_needs_no_stop(
 def test_what_systemd_has_started_systemd_ends(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By a signal it would start again."""
+    """After a signal systemd would start it again."""
     for name in ("systemctl", "journalctl"):
         (folder / name).write_text(SYSTEMCTL)
         (folder / name).chmod(0o755)
@@ -143,8 +143,8 @@ def test_what_systemd_has_started_systemd_ends(
         assert main(["stop", "--port", port]) == 0
         assert program.end() == 0
     assert main(["logs"]) == 0
-    asked = (folder / "asked").read_text().splitlines()
-    assert asked == ["stop stark-translate.service", "-u stark-translate.service -e"]
+    commands = (folder / "asked").read_text().splitlines()
+    assert commands == ["stop stark-translate.service", "-u stark-translate.service -e"]
     capsys.readouterr()
 
 
@@ -160,18 +160,18 @@ def test_the_events_of_a_session_are_followed_until_it_ends(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(folder))
-    told: list[str] = []
+    parts: list[str] = []
     (going_on,) = (folder / "sessions").glob("2*")
     with (going_on / JOURNAL).open("rb") as held, ThreadPoolExecutor(1) as aside:
         assert try_lock(held.fileno())
         following = aside.submit(main, ["logs", "-f"])
-        while "audio_s=60.0" not in "".join(told):
-            told.append(capsys.readouterr().out)
+        while "audio_s=60.0" not in "".join(parts):
+            parts.append(capsys.readouterr().out)
             time.sleep(0.01)
         again = EndEvent(utc="2026-11-22T09:41:00.000Z", unfinished=0, audio_s=90.0)
         with (going_on / "diagnostics.jsonl").open("ab") as diagnostics:
             diagnostics.write(orjson.dumps(again) + b"\n")
         held.close()
         assert following.result(30) == 0
-    told.append(capsys.readouterr().out)
-    assert "".join(told).count("audio_s=60.0") == "".join(told).count("audio_s=90.0") == 1
+    parts.append(capsys.readouterr().out)
+    assert "".join(parts).count("audio_s=60.0") == "".join(parts).count("audio_s=90.0") == 1

@@ -1,4 +1,4 @@
-"""`sessions` as it is typed."""
+"""The `sessions` command."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from scripts.support.journal import message, session
 @pytest.fixture
 def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    said = [message(1, "Grace", "Gracia"), message(2, "Peace", "Paz", end_s=600.0)]
-    session(tmp_path / "sessions", said)
+    captions = [message(1, "Grace", "Gracia"), message(2, "Peace", "Paz", end_s=600.0)]
+    session(tmp_path / "sessions", captions)
     (tmp_path / "sessions" / "2026-11-21T19-00-00-0600").mkdir()
     (tmp_path / "sessions" / "2026-11-21T19-00-00-0600" / "captions.jsonl").touch()
     return tmp_path / "sessions"
@@ -49,9 +49,9 @@ def test_damaged_lines_are_named(directory: Path, capsys: pytest.CaptureFixture[
     journal = directory / "2026-11-22T09-30-00" / "captions.jsonl"
     journal.write_bytes(b"{\n" + journal.read_bytes())
     assert main(["sessions"]) == 0
-    said = capsys.readouterr()
-    assert "2 captions  en to es  (damaged lines: captions.jsonl: 1)" in said.out
-    assert "lines left out" in said.err
+    output = capsys.readouterr()
+    assert "2 captions  en to es  (damaged lines: captions.jsonl: 1)" in output.out
+    assert "lines left out" in output.err
 
 
 def test_of_many_the_newest_are_shown(directory: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,4 +1,4 @@
-"""`setup` as a person runs it, on a terminal, with no model in reach; and again."""
+"""`setup` on a terminal, with no model in reach; and a second run."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _offline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def on_a_terminal(typed: bytes) -> tuple[int, str]:
-    """Run `setup` on a terminal where this is typed; return exit code and screen."""
+    """Run `setup` on a terminal and type `typed`; return exit code and screen."""
     ours, theirs = pty.openpty()
     command = [*COMMAND, "setup", "--no-audio"]
     process = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs)
@@ -50,7 +50,7 @@ def test_what_is_answered_is_set_what_cannot_be_had_is_said_and_nothing_is_asked
     tmp_path: Path,
 ) -> None:
     code, screen = on_a_terminal(b"en\nes, fr\n40\ny\n")
-    assert code == 1  # no recognizer for people's voices
+    assert code == 1  # no recognizer for real voices
     assert "http://127.0.0.1:9" in screen
     assert "not for a service" in screen
     assert ":8765/" in screen
@@ -69,7 +69,7 @@ def test_what_is_answered_is_set_what_cannot_be_had_is_said_and_nothing_is_asked
 
 
 def test_without_a_terminal_nobody_is_asked(capsys: pytest.CaptureFixture[str]) -> None:
-    # What pytest gives as standard input is no terminal.
+    # pytest's standard input is not a terminal.
     assert main(["setup", "--from", "en"]) != 0
     assert "[setup-unanswered]" in capsys.readouterr().err
     assert not Path("config.toml").exists()

@@ -1,4 +1,4 @@
-"""`tune` as a person runs it: a process of its own, on the real engines; and what it prints."""
+"""`tune` as a user runs it: a separate process on the real engines; and what it prints."""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ def shown(result: Tuned) -> str:
 
 def test_everything_is_in_the_tables() -> None:
     text = shown(tuned(ok=False))
-    for said in (
+    for expected in (
         *("a machine, 4 cores", "threads 2", "20.0%", "123 ms", "chosen"),
         *("gpu_layers -1", "It [does] not fit."),
         *("NO", "Do this.", "speech to text", "final translation"),
     ):
-        assert said in text
+        assert expected in text
     assert text.count("chosen") == 1
     printed = tomllib.loads(text.split("For config.toml:")[1])
     assert dict(leaves(printed)) == tuned(ok=True).chosen
@@ -64,7 +64,7 @@ def test_everything_is_in_the_tables() -> None:
 
 
 class TestWhatAutoMayTake:
-    """What is said of a recognizer is kept for `stt.model = "auto"`, if it could be measured."""
+    """The verdict on a recognizer is kept for `stt.model = "auto"` if it could be measured."""
 
     @pytest.fixture
     def settings(self, tmp_path: Path) -> Settings:
@@ -99,8 +99,8 @@ def test_what_does_not_keep_up_is_not_written(folder: Path, complete: bool, why:
     file = folder / "config.toml"
     before = file.read_text()
     console = Console(file=StringIO())
-    done = tune._write(console, tuned(ok=False, complete=complete), {}, file, load(file))
-    assert done == {}
+    written = tune._write(console, tuned(ok=False, complete=complete), {}, file, load(file))
+    assert written == {}
     assert why in console.file.getvalue()  # type: ignore[attr-defined]
     assert [path.read_text() for path in folder.iterdir()] == [before]
 
@@ -109,11 +109,11 @@ def test_what_is_written_is_shown(folder: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setenv("STARK_TRANSLATE__TRANSLATE__FINAL__DRAFT", "0")
     file, result = folder / "config.toml", tuned(ok=True)
     console = Console(width=200, file=StringIO())
-    done = tune._write(console, result, result.changes, file, load(file))
-    said = console.file.getvalue()  # type: ignore[attr-defined]
-    assert "+draft = 4" in said
-    assert done["copy"] in said
-    assert "The environment sets translate.final.draft too, and wins." in said
+    written = tune._write(console, result, result.changes, file, load(file))
+    output = console.file.getvalue()  # type: ignore[attr-defined]
+    assert "+draft = 4" in output
+    assert written["copy"] in output
+    assert "The environment sets translate.final.draft too, and wins." in output
     again = tune._write(console, result, result.changes, file, load(file))
     assert again == {}
     assert "has all of this already" in console.file.getvalue()  # type: ignore[attr-defined]
@@ -121,7 +121,7 @@ def test_what_is_written_is_shown(folder: Path, monkeypatch: pytest.MonkeyPatch)
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A folder with a config.toml that says little, and that with a comment."""
+    """Return a folder with a config.toml of one key, with comments."""
     needs_file(*(bundled("models", "starter", role) for role in ("stt", "marian", "gemma")))
     (tmp_path / "config.toml").write_text("# ours\n[stt]\nthreads = 1   # an old machine\n")
     return tmp_path
@@ -143,46 +143,46 @@ def test_it_measures_and_writes(folder: Path) -> None:
     final = str(bundled("models", "tiny", "gemma") / "model.gguf")
     process = start(folder, "--json", "--write", "--gemma", final)
     out, err = process.communicate(timeout=280)
-    told: dict[str, Any] = orjson.loads(out)
+    report: dict[str, Any] = orjson.loads(out)
     assert "Traceback" not in err
-    assert told["complete"] is True
-    assert {trial["role"] for trial in told["trials"]} == {"stt", "marian", "gemma"}
-    assert told["machine"]["cores"] >= 1
-    for trial in told["trials"]:
+    assert report["complete"] is True
+    assert {trial["role"] for trial in report["trials"]} == {"stt", "marian", "gemma"}
+    assert report["machine"]["cores"] >= 1
+    for trial in report["trials"]:
         figures = trial["figures"]
         assert 0 < figures["finals_busy"] <= figures["busy"], trial["problem"]
         if trial["role"] == "stt":
             assert figures["finals_busy"] < figures["busy"], "partials were measured too"
     text = (folder / "config.toml").read_text()
-    if not told["ok"]:  # a machine as busy as that
+    if not report["ok"]:  # the machine is too busy
         assert text == "# ours\n[stt]\nthreads = 1   # an old machine\n"
         return
     written = dict(leaves(tomllib.loads(text)))
     assert text.startswith("# ours\n[stt]\n")
     assert "# an old machine" in text
-    assert written == {"stt.threads": 1} | told["changes"]
+    assert written == {"stt.threads": 1} | report["changes"]
     assert written["translate.final.model"] == final, "as it was asked for"
     copies = list(folder.glob("config.toml.*.bak"))
     assert [copy.read_text() for copy in copies] == [
         "# ours\n[stt]\nthreads = 1   # an old machine\n"
     ]
-    assert told["copy"] == str(copies[0])
+    assert report["copy"] == str(copies[0])
 
 
 @pytest.mark.slow
 def test_ctrl_c_ends_it_with_what_it_has(folder: Path) -> None:
     process = start(folder, "--write", "--json", "--log-level", "debug")
     assert process.stderr is not None
-    done = (line for line in process.stderr if "trial" in line)
-    assert next(done)
-    assert next(done), "when the second is done, the first is known"
+    trials = (line for line in process.stderr if "trial" in line)
+    assert next(trials)
+    assert next(trials), "when the second is done, the first is known"
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
     assert process.returncode == 1
     assert "Traceback" not in err
-    told = orjson.loads(out)
-    assert (told["ok"], told["complete"]) == (False, False)
-    assert told["trials"], "what was found by then"
+    report = orjson.loads(out)
+    assert (report["ok"], report["complete"]) == (False, False)
+    assert report["trials"], "what was found by then"
     assert not list(folder.glob("*.bak"))
 
 
@@ -191,7 +191,7 @@ def test_a_model_that_is_not_there(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(folder)
-    monkeypatch.setattr(os, "nice", lambda _: 0)  # of this process it could not be taken back
+    monkeypatch.setattr(os, "nice", lambda _: 0)  # the test process could not undo it
     assert main(["tune", "--marian", "opus-mt-en-ed"]) == 1
     out, err = capsys.readouterr()
     assert "translate.partial.model: " in err

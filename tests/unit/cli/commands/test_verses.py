@@ -44,22 +44,22 @@ def test_an_added_bible_is_listed_indexed_and_used(
     assert "Index for spoken sw: mine" in out
     assert "Reina-Valera 1909" in out
     assert add(tmp_path, **{"--name": "other"}) == 0
-    assert "verses build" not in capsys.readouterr().out  # that happens by itself
+    assert "verses build" not in capsys.readouterr().out  # the build is automatic
     assert main(["verses", "list"]) == 0
     assert "other new. It is built anew" in capsys.readouterr().out
 
 
 @pytest.mark.slow
 def test_what_counts_otherwise_is_told(capsys: pytest.CaptureFixture[str]) -> None:
-    """Malachi has three chapters there, and John one verse."""
+    """In this Bible Malachi has three chapters, and John has one verse."""
     counts = {1: 14, 2: 17, 3: 24}
     lines = [f"Mal\t{c}\t{v}\tverse {c}.{v}\n" for c, n in counts.items() for v in range(1, n + 1)]
     Path("mal.tsv").write_text("".join([*lines, "John\t3\t16\tFor God so loved the world\n"]))
     named = ["--name", "m", "--lang", "sw", "--title", "M", "--licence", "ours"]
     assert main(["verses", "add", "mal.tsv", *named]) == 0
-    said = capsys.readouterr().out
-    assert "Numbered anew, as the King James Version counts: Malachi." in said
-    assert "878 verses are lacking, in John." in said
+    output = capsys.readouterr().out
+    assert "Numbered anew, as the King James Version counts: Malachi." in output
+    assert "878 verses are lacking, in John." in output
     assert editions.for_language("sw").text(Reference(39, 4, 6)) == "verse 3.24"
 
 

@@ -1,4 +1,4 @@
-"""The desk: one state out of many facts, and one record per utterance, whatever the order."""
+"""One state derived from many facts, and one record per utterance, in any order."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_one_record_per_utterance_with_all_that_was_shown(setting: CoordinatorFi
     coordinator.show(caption("graci", final=False))
     coordinator.show(caption("gracia", final=False))
     coordinator.show(caption("la gracia", final=True))
-    coordinator.show(caption("tarde", final=True))  # an engine that hung comes back
+    coordinator.show(caption("tarde", final=True))  # an engine that hung answers late
     coordinator.show(caption("tarde", final=False))
     (record,) = setting.written()
     assert (record["updates"], record["partial"]["text"]) == (3, "graci")
@@ -106,7 +106,7 @@ def test_a_final_that_speech_returns_to_is_reopened_and_recorded_once(
     (message,) = board.snapshot().messages
     assert reopened == message
     assert (message.final, message.status) == (False, "resumed")
-    coordinator.show(translated(spoken(4, "silence"), "tarde"))  # an engine that hung comes back
+    coordinator.show(translated(spoken(4, "silence"), "tarde"))  # an engine that hung answers late
     assert board.snapshot().messages == (message,)
     coordinator.on_closed(spoken(6, "silence"))
     assert coordinator.unfinished == 1
@@ -158,7 +158,7 @@ def test_a_filtered_text_that_speech_returns_to_gets_another_chance(
 def test_off_the_record_goes_what_may_still_be_resumed(
     setting: CoordinatorFixture, *, resumed: bool
 ) -> None:
-    """What is open again has no final; what is not settled goes by its time, as every final."""
+    """A resumed utterance has no final; an unsettled final goes by its time, as every final."""
     coordinator = setting.coordinator
     coordinator.on_closed(spoken(4, "silence"))
     coordinator.show(translated(spoken(4, "silence"), "secreto"))
@@ -188,7 +188,7 @@ def test_what_settles_is_told_as_the_board_has_it_with_the_time_it_was_said(
     coordinator.on_settled(1)
     ((message, spoken_utc),) = setting.screen.settled
     assert message.target.text == "operador"
-    # One second long, its last syllable five seconds ago.
+    # The utterance is one second long; its last syllable was five seconds ago.
     assert 6 <= (datetime.now(UTC) - spoken_utc).total_seconds() < 30
 
 

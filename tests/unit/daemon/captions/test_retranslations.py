@@ -1,4 +1,4 @@
-"""What operators write comes back translated, and is shown only where it still belongs."""
+"""Operators' texts come back translated and are shown only where they are still valid."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_nothing_is_final_before_its_translation_has_passed(desk: CoordinatorFix
         return message.final, message.status
 
     correct(desk, "grace")
-    # Pages that show finals only keep the last one of a resumed caption.
+    # Pages that show only finals keep the last final of a resumed caption.
     assert now() == (False, "resumed")
     desk.board.show(caption(1, "gracious", "tarde", final=True, engine="gemma"))
     answer(desk, "gracia.", "marian")
@@ -106,7 +106,7 @@ def test_a_caption_is_final_with_what_it_has_where_nothing_better_comes(
             answer(desk, "la gracia", "gemma")
     message = desk.board.message(1)
     assert (message.target.text, message.final) == ("gracia", True)
-    # Nobody has judged it; a printed verse is right in any case.
+    # The text was never judged; a printed verse is always right.
     assert message.doubtful == (how != "verse")
     if how == "waited":
         answer(desk, "la gracia", "gemma")
@@ -184,7 +184,7 @@ def test_what_no_translator_could_make_is_told(desk: CoordinatorFixture) -> None
 
 
 class Owed:
-    """Three finals in the spoken language, between others."""
+    """Three finals in the spoken language, among translated ones."""
 
     def __init__(self, tmp_path: Path) -> None:
         self.setting = CoordinatorFixture(tmp_path, start=False)

@@ -1,4 +1,4 @@
-"""What operators write, in a further language: corrected, typed, edited, hidden and taken back."""
+"""Operators' texts in a further language: corrected, typed, edited, hidden and undone."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def made(text: str, lang: str, source: str = "gracious", *, number: int = 1) -> 
 
 
 class Desk(CoordinatorFixture):
-    """Caption 1 stands in Spanish and in French."""
+    """Caption 1 is shown in Spanish and in French."""
 
     def __init__(self, tmp_path: Path) -> None:
         super().__init__(tmp_path, {"translate.targets": [{"lang": "fr"}]}, start=False)
@@ -230,7 +230,7 @@ def test_an_edit_is_based_on_the_revision_of_its_own_language(desk: Desk) -> Non
     assert desk.texts() == [("gracious", "plein de grâce")]
 
 
-# A doubtful final, kept back in its language only
+# A doubtful final, held back in its own language only
 
 
 LATER = 2.0**40
@@ -238,7 +238,7 @@ LATER = 2.0**40
 
 
 class DoubtfulDesk(Desk):
-    """Caption 2 stands in Spanish; its French final is doubtful, and an operator has a page."""
+    """Caption 2 is shown in Spanish; its French final is doubtful; an operator's page is open."""
 
     def __init__(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         super().__init__(tmp_path)
@@ -248,7 +248,7 @@ class DoubtfulDesk(Desk):
         self.come()
 
     def come(self, number: int = 2) -> None:
-        """Let the quick French caption come, and its final."""
+        """Deliver the quick French caption, then its final."""
         final = made("le sort", "fr", "faith", number=number)
         draft = replace(final, text="sort", final=False, engine="marian")
         self.targets.take(Rendition("fr", draft))
@@ -261,9 +261,9 @@ class DoubtfulDesk(Desk):
 
     @property
     def waiting(self) -> list[tuple[int, str, str]]:
-        """What operators are told: caption, language, text."""
-        told = self.commands.console().doubtful
-        return [(m.id, m.target.lang, m.target.text) for m in told]
+        """The doubtful finals that operators see: caption, language, text."""
+        messages = self.commands.console().doubtful
+        return [(m.id, m.target.lang, m.target.text) for m in messages]
 
 
 @pytest.fixture
@@ -335,7 +335,7 @@ def test_a_correction_does_not_bring_back_what_was_hidden_after_it(desk: Desk) -
 def test_what_was_just_typed_for_one_language_goes_off_the_record_there_and_cannot_be_undone(
     desk: Desk,
 ) -> None:
-    # Nothing was heard since: it begins where the stretch that goes ends.
+    # Nothing was heard since: the typed caption begins where the removed stretch ends.
     desk.commands.obey(command("say", text="Priez pour Anna", lang="fr"))
     assert ("", "Priez pour Anna") in desk.texts()
     desk.recorder.start()

@@ -1,4 +1,4 @@
-"""A service in several languages: one recognition, and each language with displays of its own."""
+"""A service in several languages: one recognition, and each language has its own displays."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ FINALS = [(number, "fr-final") for number in range(1, len(SCRIPT) + 1)]
 
 
 class WholeCounted(FakeRecognizer):
-    """Counts the utterances that it was given whole."""
+    """Counts the complete utterances that it is given."""
 
     whole = 0
 
@@ -98,7 +98,7 @@ def test_displays_get_the_captions_of_their_language_and_no_other(tmp_path: Path
 
 
 def live(tmp_path: Path, extra: Any = None, **more: Any) -> Service:
-    """Return a service with a clock, in which a language may rest and fall behind."""
+    """Return a service with a clock; a language may rest or fall behind in it."""
     source = FakeSource(pcm_of(SCRIPT, DURATION_S), speed=20, hold=True)
     return Service(tmp_path, source=source, fast=False, extra_targets=extra or FRENCH, **more)
 
@@ -135,7 +135,7 @@ def test_a_language_that_nobody_watches_rests_and_is_filled_in_when_somebody_com
 def test_a_language_rests_again_after_the_last_display_has_gone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A desk that shows the language counts as well."""
+    """An operator's page that shows the language counts as a display."""
     monkeypatch.setattr(targets, "_REST_AFTER_S", 0.3)
 
     async def beside(service: Service) -> None:
@@ -169,11 +169,11 @@ def test_a_language_that_fails_or_is_slow_delays_no_other(tmp_path: Path) -> Non
     service = live(tmp_path / "many", further, flags=flags)
     assert service.run(beside) == 0
     assert service.finals() == alone.finals()
-    # The French were given the spoken words, marked as such; the Germans all of theirs.
+    # French captions are the spoken words, marked as such; all German ones are there.
     assert {m["target"]["lang"] for m in service.journal("captions.fr.jsonl")} == {"en"}
     assert len(service.journal("captions.de.jsonl")) == len(SCRIPT)
     faults = [fault for fault in service.records("event") if fault["event"] == "fault"]
-    # What these engines make is in no language, and is taken for one or the other.
+    # The texts of these engines are in no language and may be detected as any.
     stages = {fault["stage"] for fault in faults if fault["code"] != "final-language"}
     assert stages == {"quick-fr"}
 
@@ -244,7 +244,7 @@ def test_a_service_that_was_killed_goes_on_in_every_language(tmp_path: Path) -> 
 def test_an_utterance_that_was_closed_just_before_a_language_woke_is_shown_in_it(
     tmp_path: Path,
 ) -> None:
-    """Its text comes after that, as an eager one whose end this language was never told of."""
+    """Its text comes later, as an eager one: this language never got the utterance's end."""
     setting = CoordinatorFixture(tmp_path, {"translate.targets": [{"lang": "fr"}]}, start=False)
     _, french = setting.workers
     final = replace(utterance(1), closed_s=time.monotonic())

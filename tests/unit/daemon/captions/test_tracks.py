@@ -1,4 +1,4 @@
-"""What of what was made of an utterance still counts, and what waits for what."""
+"""Which results for an utterance are still valid, and which steps wait for others."""
 
 from __future__ import annotations
 

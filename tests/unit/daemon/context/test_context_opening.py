@@ -1,4 +1,4 @@
-"""A session is opened new, or taken up where a crash left it."""
+"""A session opens new, or resumes where a crash left it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def settings_in(folder: Path, **translate: object) -> Settings:
 
 
 def break_off(session: OpenSession) -> None:
-    """Write what a service has that was killed after its third caption."""
+    """Write the files of a service that was killed after its third caption."""
     session.recorder.start()
     session.recorder.record(health_record(mode="live", utc=utc_now()))
     message = session.boards[0].show(caption(3, "grace", "gracia", final=True))
@@ -49,7 +49,7 @@ def test_a_service_that_broke_off_goes_on_with_its_captions(tmp_path: Path) -> N
 def test_speech_does_not_take_the_id_of_a_caption_typed_in_another_language(
     tmp_path: Path,
 ) -> None:
-    """What was typed last stands: what is said under its id is never shown."""
+    """The last typed caption keeps its id: speech with that id would never be shown."""
     settings = settings_in(tmp_path, targets=[{"lang": "fr"}])
     first = open_session(settings, "live", print)
     first.recorder.caption(first.boards[1].add_typed(4, 10.0, "bonjour", "fr"), "fr")
@@ -62,8 +62,8 @@ def test_speech_does_not_take_the_id_of_a_caption_typed_in_another_language(
 @pytest.mark.parametrize(
     "changed",
     [
-        {"target": "fr", "targets": [{"lang": "es"}]},  # the two have changed places
-        {"source": "es", "target": "en"},  # the other direction: transcripts of the same names
+        {"target": "fr", "targets": [{"lang": "es"}]},  # the two languages are swapped
+        {"source": "es", "target": "en"},  # the other direction: transcripts have the same names
     ],
 )
 def test_a_service_does_not_go_on_in_the_files_of_another_language(

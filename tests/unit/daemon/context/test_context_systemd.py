@@ -1,4 +1,4 @@
-"""What systemd is told, on a real socket like systemd's."""
+"""The messages to systemd, on a real socket like systemd's."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def test_it_says_each_thing_in_systemds_words(systemd: socket.socket, tmp_path: 
     notifier.status("listening, 3 displays")
     notifier.alive()
     notifier.stopping()
-    told = [systemd.recv(1000).decode() for _ in range(4)]
-    assert told == ["READY=1", "STATUS=listening, 3 displays", "WATCHDOG=1", "STOPPING=1"]
+    messages = [systemd.recv(1000).decode() for _ in range(4)]
+    assert messages == ["READY=1", "STATUS=listening, 3 displays", "WATCHDOG=1", "STOPPING=1"]
     assert notifier.watchdog_s == 10.0
 
 

@@ -26,7 +26,7 @@ LATER = 2.0**40
 
 
 class Desk(CoordinatorFixture):
-    """A service whose operator sees what is kept back."""
+    """A service whose operator sees the finals that are held back."""
 
     def __init__(self, folder: Path, *, hold: bool = True) -> None:
         super().__init__(folder, {"church.hold_doubtful": hold})
@@ -47,7 +47,7 @@ class Desk(CoordinatorFixture):
         )
 
     def say(self, text: str = "wrong", *, number: int = 1, **changes: Any) -> None:
-        """Close an utterance, show its draft, and make its final, which is doubtful."""
+        """Close an utterance, show its draft, and deliver its doubtful final."""
         self.coordinator.on_closed(utterance(number))
         self.coordinator.show(caption("draft", final=False, id=number))
         made = replace(caption(text, final=True, id=number), doubt=0.9, is_doubtful=True)
@@ -58,7 +58,7 @@ class Desk(CoordinatorFixture):
 
     @property
     def shown(self) -> list[tuple[str, bool, bool]]:
-        """What displays got: text, whether it is final, whether it is marked."""
+        """What displays received: text, whether it is final, whether it is marked."""
         return [(m.target.text, m.final, m.doubtful) for m in self.screen.messages]
 
 
@@ -129,7 +129,7 @@ def test_what_an_operator_changes_is_never_on_the_screens(desk: Desk, name: str,
     (settled,) = desk.coordinator.release_due(LATER)
     assert settled.text == "wrong", "it is the program's, for those who compare and learn"
     assert desk.shown == [("draft", False, False), (text, True, False)]
-    desk.do("undo")  # it comes back as the program has made it, and nobody has approved that
+    desk.do("undo")  # the program's text comes back, and nobody has approved it
     assert desk.shown[-1] == ("wrong", True, True)
     records = [r for r in desk.written() if r["type"] == "utterance"]
     assert [r["final"]["text"] for r in records] == ["wrong"]
@@ -191,7 +191,7 @@ def test_off_the_record_it_is_gone(desk: Desk) -> None:
 
 
 def test_the_sound_of_the_newest_can_be_heard_while_they_are_decided_on(desk: Desk) -> None:
-    """Of those that were let go as well; of what was never in doubt there is none."""
+    """Released finals have their sound too; a final that was never doubtful has none."""
     desk.say("right", is_doubtful=False)
     for number in range(2, 7):
         desk.say(number=number)

@@ -1,4 +1,4 @@
-"""The sinks of a service write, send and count what they are told."""
+"""The sinks of a service write, send and count what they receive."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ def test_each_language_reaches_the_subtitles_for_streams_and_can_be_taken_back(
         sink.on_redaction(Redaction(0, 100), removed)
     assert b"gracia" not in read("es")
     assert "grâce".encode() not in read("fr")
-    # A language that is only read in a stream is translated into all the same.
+    # A language that only a stream shows is translated as well.
     setting.targets.look(past_s[0])
     assert [each.watchers for each in setting.targets.health(past_s[0])] == [1]
     setting.recorder.close(5)

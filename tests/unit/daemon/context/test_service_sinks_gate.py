@@ -1,4 +1,4 @@
-"""What leaves our own pages does so in a service only."""
+"""Output beyond our own pages is sent in a service only."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def test_a_rehearsal_and_a_demonstration_tell_nobody_outside(tmp_path: Path, mod
     recorder = SessionRecorder(tmp_path, source="en", targets=("es",), on_fault=print)
     session = OpenSession(recorder, (CaptionBoard("test", "en", "es", 10),), None)
     context = make_context(settings, session, Dictionary(settings), cast("Mode", mode), Screen())
-    told = {PublishSink, OutputSink, SubtitleSink, VoiceSink}
-    assert {type(sink) for sink in context.sinks} & told == (told if mode == "live" else set())
+    sinks = {PublishSink, OutputSink, SubtitleSink, VoiceSink}
+    assert {type(sink) for sink in context.sinks} & sinks == (sinks if mode == "live" else set())
     outside = context.outside
     is_sent = [
         *(bool(each) for each in (outside.publisher, outside.outputs, outside.subtitles)),

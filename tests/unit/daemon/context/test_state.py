@@ -1,4 +1,4 @@
-"""One state out of many facts."""
+"""One state derived from many facts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_the_state_is_worked_out_of_the_facts_the_gravest_first(
         return setting.state
 
     assert state() == ("starting", "")
-    facts.blank = True  # set before a restart: what was dark stays dark
+    facts.blank = True  # set before a restart: a dark screen stays dark
     assert state() == ("blank", "blanked by the operator")
     facts.blank = False
     facts.has_begun = True
@@ -91,7 +91,7 @@ def test_a_disk_that_cannot_be_written_is_a_reason_whatever_the_state(
 
 
 def test_what_is_remembered_as_told_is_what_was_told() -> None:
-    """The disk's state changes in the record's thread, also while the news goes out."""
+    """The record's thread changes the disk's state, even while a state is being announced."""
 
     class Record:
         purging = False

@@ -28,7 +28,7 @@ RV1909 = "Porque de tal manera amó Dios al mundo"
 
 
 class Service(CoordinatorFixture):
-    """A service in which captions go their way."""
+    """A service that shows captions."""
 
     def say(self, number: int, text: str, *, target: str = "x") -> None:
         """Show a draft and its final."""
@@ -47,7 +47,7 @@ class Service(CoordinatorFixture):
 
 
 SPANISH = Edition("mine", "es", "Reina-Valera 1909", "public domain", {(43, 3, 16): f"{RV1909},"})
-"""A church's own Bible goes before the whole ones that ship, which take a second to read."""
+"""A church's own Bible has priority over the shipped ones, which take a second to read."""
 
 
 @pytest.fixture(scope="module")
@@ -160,22 +160,22 @@ def test_an_index_that_is_old_or_missing_is_built_and_then_used_and_never_before
     add((43, 3, 17))
     if before == "old":
         verse_index.build_index("sw")
-    add((43, 3, 16))  # now it stands a verse earlier
-    told: list[SuggestionMessage] = []
+    add((43, 3, 16))  # the text is now one verse earlier
+    suggestions: list[SuggestionMessage] = []
     settings = Settings()
     settings = settings.model_copy(
         update={"translate": settings.translate.model_copy(update={"source": "sw"})}
     )
-    # Whoever builds waits for its turn: so it is certain that the desk is asked before.
+    # The builder waits for this lock: the desk is certainly asked before the build.
     with verse_index._BUILDING:
-        desk = open_verse_suggestions(settings, told.append)
+        desk = open_verse_suggestions(settings, suggestions.append)
         desk.expect([Reference(1, 1, 1)])
         desk.look(caption(1, SWAHILI, "x", final=True, start_s=0.0, end_s=4.0))
-        assert told == []
+        assert suggestions == []
     (builder,) = [thread for thread in threading.enumerate() if thread.name == "verse index"]
     builder.join(60)
     desk.look(caption(2, SWAHILI, "x", final=True, start_s=5.0, end_s=9.0))
-    assert [message.ref for message in told] == ["Juan 3:16"]
+    assert [message.ref for message in suggestions] == ["Juan 3:16"]
     assert verse_index.load_built("sw").reference(0) == Reference(43, 3, 16)
 
 

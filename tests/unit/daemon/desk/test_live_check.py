@@ -1,4 +1,4 @@
-"""A check at the desk: when it may begin, what it tells, and that nothing of it ends a service."""
+"""A check at the desk: when it may begin, what it reports, and that it never ends a service."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_a_mistake_in_a_check_ends_that_check_only(setting: CoordinatorFixture) 
     tried = live_check(setting, lambda *_: [Check("broken", "Breaking", broken)])
 
     async def twice() -> None:
-        for _ in range(2):  # the second one begins once the first one is over
+        for _ in range(2):  # the second check begins once the first one is over
             await reached(lambda: began(tried))
 
     asyncio.run(twice())
@@ -150,7 +150,7 @@ def test_a_level_that_comes_as_the_check_stops_listening_is_left_out(
     setting: CoordinatorFixture,
 ) -> None:
     class Stopping(LiveCheck):
-        """The thread of the check stops listening between two looks."""
+        """The check's thread stops listening between two reads."""
 
         _reads = 0
 

@@ -42,7 +42,7 @@ class Setting(CoordinatorFixture):
         self.published = self.screen.messages
 
     def do(self, *names: str, **fields: Any) -> str:
-        """Obey commands of these names; return what undo would take back then."""
+        """Execute the named commands; return what undo would take back next."""
         for name in names:
             waiting = self.commands.obey(command(name, **fields))
             if waiting is not None:
@@ -276,14 +276,14 @@ def test_a_late_page_is_told_how_things_are(setting: Setting, tmp_path: Path) ->
 
 @pytest.mark.slow
 def test_undo_always_leads_back(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Whatever operators do while captions come: without it, all is as the pipeline made it."""
+    """Whatever operators do while captions come, undoing it all restores the pipeline's text."""
 
     class Busy(RuleBasedStateMachine):
         def __init__(self) -> None:
             super().__init__()
             folder = tmp_path_factory.mktemp("sessions")
-            self.setting = Setting(folder, source="sw")  # for which no rules are shipped
-            self.plain = CaptionBoard("test", "en", "es", 10)  # what nobody interferes with
+            self.setting = Setting(folder, source="sw")  # no rules are shipped for it
+            self.plain = CaptionBoard("test", "en", "es", 10)  # a board without an operator
             self.steps = 0
 
         @rule(key=st.integers(1, 4), text=st.sampled_from("ab"), final=st.booleans())
@@ -310,7 +310,7 @@ def test_undo_always_leads_back(tmp_path_factory: pytest.TempPathFactory) -> Non
             text=st.sampled_from("xy"),
         )
         def operate(self, name: Any, key: int, text: str) -> None:
-            if self.steps == 20:  # more than can be taken back
+            if self.steps == 20:  # more steps than undo can take back
                 return
             self.steps += 1
             try:
@@ -392,7 +392,7 @@ def test_the_settings_are_not_noted_as_reloaded_when_they_were_not(setting: Sett
 def test_what_an_operator_changed_early_goes_off_the_record_with_all_that_was_said_of_it(
     setting: CoordinatorFixture,
 ) -> None:
-    """Its caption has the times of the partial that was changed; its speaker went on for long."""
+    """Its caption has the times of the edited partial, but the speaker went on for long."""
     setting.coordinator.show(caption(1, "gra", "gracia"))
     setting.commands.obey(command("edit", 1, "Gracia y Anna"))
     setting.coordinator.show(caption(1, "grace and more", "gracia y más", final=True, end_s=100.0))
@@ -405,7 +405,7 @@ def test_what_an_operator_changed_early_goes_off_the_record_with_all_that_was_sa
 def test_no_earlier_version_of_what_goes_off_the_record_stays_in_the_journal(
     setting: CoordinatorFixture,
 ) -> None:
-    """Its first final ended before the stretch that goes; then its speaker went on."""
+    """Its first final ended before the removed stretch; then the speaker went on."""
     setting.coordinator.show(caption(1, "grace", "gracia", final=True, end_s=2.0))
     setting.coordinator.show(caption(2, "amen", "amén", final=True, end_s=80.0))
     setting.coordinator.publish(setting.board.reopen(1))

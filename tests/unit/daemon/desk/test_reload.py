@@ -1,4 +1,4 @@
-"""Settings read again while captions are made: what holds at once, later, after a restart."""
+"""Settings reloaded during a service: what takes effect at once, later, after a restart."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Reloading(Service):
         speed: float = 20.0,
         waits_s: Sequence[float] = (),
     ) -> None:
-        """At the times `waits_s` its source waits for an event of `go_on`."""
+        """Make the source wait for an event of `go_on` at each time of `waits_s`."""
         self.go_on = [threading.Event() for _ in waits_s]
         self.file = tmp_path / "config.toml"
         self.file.write_text(text)
@@ -117,7 +117,7 @@ def test_a_longer_silence_holds_from_the_next_utterance_on(tmp_path: Path) -> No
     texts = [line["source"]["text"] for line in service.journal()]
     assert texts[:2] == [speech.text for speech in SCRIPT[:2]]
     assert len(texts) < len(SCRIPT)
-    assert texts[-1].split().count("sentence") >= 3  # its pauses are too short now
+    assert texts[-1].split().count("sentence") >= 3  # the pauses are too short now
     assert " ".join(texts) == " ".join(speech.text for speech in SCRIPT)
     (event,) = service.events("reloaded")
     assert event["next_utterance"] == ["vad.silence_ms"]
@@ -218,17 +218,17 @@ def test_all_that_is_live_reaches_its_part(tmp_path: Path) -> None:
             await until(socket, lambda m: m["type"] == "console")
             service.file.write_text(text)
             await socket.send('{"type":"command","name":"reload"}')
-            told = await until(socket, lambda m: m["type"] == "reloaded")
-            assert (told["next_utterance"], told["restart"]) == ([], [])
+            answer = await until(socket, lambda m: m["type"] == "reloaded")
+            assert (answer["next_utterance"], answer["restart"]) == ([], [])
             untested = {key for key, effect in EFFECT.items() if effect == "live"} - {
-                *told["live"],
+                *answer["live"],
                 *("operator.off_record_s", "session.keep_mb", "session.keep_audio"),
                 *(
                     key for key in EFFECT if key.startswith("learn.")
-                ),  # read by commands of their own
+                ),  # separate commands read these
             }
             assert untested == {"dictionary.enabled"}
-            assert told["rules"] == len(service.app._reload._dictionary.lexicon.rules)
+            assert answer["rules"] == len(service.app._reload._dictionary.lexicon.rules)
             assert (await until(socket, lambda m: m["type"] == "done"))["name"] == "reload"
             assert service.app._context.hub.audience_address == "https://captions.example.org/"
             assert service.app._context.facts.song_mode == "manual"

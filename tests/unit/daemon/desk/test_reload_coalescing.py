@@ -1,4 +1,4 @@
-"""However often work is asked for, it is done one at a time, and once more after the last call."""
+"""However often work is requested, one run goes at a time, and one more after the last call."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_many_requests_are_two_times_of_the_work() -> None:
 
 
 def test_a_request_right_after_the_end_of_one_shares_the_next() -> None:
-    """Between the end of one time and the beginning of the next that is already asked for."""
+    """The request comes between the end of one run and the start of the next, requested one."""
 
     async def ask() -> None:
         work = Work()

@@ -1,4 +1,4 @@
-"""The notes of a service: taken once, added to at the desk, told to the parts, gone with it."""
+"""The notes of a service: taken once, extended at the desk, passed to the parts, gone after it."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_a_start_takes_the_notes_that_killed_starts_without_a_caption_had_taken(
         (folder / "captions.jsonl").touch()
     assert take_notes(directory, second) == NOTES
     assert not (first / "notes.toml").exists()
-    # In it somebody spoke: its notes are over with it, and so are those before it.
+    # Somebody spoke in this session: its notes end with it, and so do earlier ones.
     (second / "captions.jsonl").write_text("a caption")
     assert take_notes(directory, third) == Notes()
     assert (second / "notes.toml").exists()
@@ -92,16 +92,16 @@ def test_broken_notes_end_no_service(sessions: tuple[Path, Path]) -> None:
 
 def test_they_are_told_to_dictionary_and_verses(tmp_path: Path) -> None:
     setting = CoordinatorFixture(tmp_path, start=False, church_words=True)
-    told: list[Reference] = []
+    received: list[Reference] = []
 
     def expect(references: Sequence[Reference]) -> None:
-        told.extend(references)
+        received.extend(references)
 
     setting.context.targets[0].verses.expect = expect  # type: ignore[method-assign]
     setting.notes.use(NOTES)
     lexicon = setting.context.dictionary.lexicon_for("said bon hoffer then")
     assert "bon hoffer" in lexicon.entries
-    assert told == [Reference(27, 3, 16)]
+    assert received == [Reference(27, 3, 16)]
 
 
 def test_their_translations_go_before_the_glossary_for_this_service(tmp_path: Path) -> None:
@@ -172,8 +172,8 @@ def test_a_file_in_parts_is_drawn_out_used_kept_and_corrected(
     forgotten = AddNotesCommand(file="a.txt", size=90, at=0, data=half)
     assert setting.commands.obey(forgotten) is None, "another file begins before its end"
     send(setting)
-    told = setting.commands.console().notes
-    assert (told.names, told.verses, told.terms) == (
+    notes = setting.commands.console().notes
+    assert (notes.names, notes.verses, notes.terms) == (
         ("Zwingenberger",),
         ("Daniel 3:16",),
         ("covenant = alianza",),
@@ -181,15 +181,15 @@ def test_a_file_in_parts_is_drawn_out_used_kept_and_corrected(
     assert "zwingen berger" in heard(setting)
     assert forms(setting) == [("alianza",)]
     kept = read_notes(setting.recorder.folder / "notes.toml")
-    assert (kept.names, kept.terms) == (told.names, told.terms)
+    assert (kept.names, kept.terms) == (notes.names, notes.terms)
     send(setting, b"And Ravensbruck was what she saw.", "more.md")
     assert setting.commands.console().notes.names == ("Zwingenberger", "Ravensbruck")
     commands = [r["name"] for r in setting.written() if r.get("event") == "command"]
     assert commands == ["add-notes", "add-notes"], "once a file, not once a part"
     for entry in ("Zwingenberger", "covenant = alianza"):
         drop(setting, entry)
-    told = setting.commands.console().notes
-    assert (told.names, told.verses, told.terms) == (("Ravensbruck",), ("Daniel 3:16",), ())
+    notes = setting.commands.console().notes
+    assert (notes.names, notes.verses, notes.terms) == (("Ravensbruck",), ("Daniel 3:16",), ())
     assert forms(setting) != [("alianza",)]
     assert "zwingen berger" not in heard(setting)
     assert read_notes(setting.recorder.folder / "notes.toml").names == ("Ravensbruck",)
@@ -243,7 +243,7 @@ def test_of_two_changes_the_file_keeps_the_later_one(
     later = threading.Event()
 
     def write(path: Path, content: str) -> None:
-        # The disk keeps the first one waiting.
+        # The disk delays the first write.
         if "Ravensbruck" in content:
             later.wait(0.3)
         notes_files.write_notes(path, content)

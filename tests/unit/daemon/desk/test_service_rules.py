@@ -1,4 +1,4 @@
-"""A rule for the rest of the service: the next utterance, what stands, undo, the next run."""
+"""A rule for the rest of the service: the next utterance, shown captions, undo, the next run."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_it_holds_for_what_is_said_next_and_for_what_stands(desk: CoordinatorFix
 def test_what_is_said_after_a_caption_that_was_put_right_is_another(
     desk: CoordinatorFixture, rule: CommandMessage
 ) -> None:
-    """One that an operator has changed stays as it is: words that went on with it were lost."""
+    """A caption that an operator changed stays fixed: further words in it would be lost."""
     desk.board.show(caption(4, "and zor", "(and zor)", final=True))
     desk.commands.obey(rule)
     assert desk.hearing.settled == 1
@@ -55,23 +55,23 @@ def test_what_is_said_after_a_caption_that_was_put_right_is_another(
 def test_what_it_would_change_is_told_before(desk: CoordinatorFixture) -> None:
     rules = desk.commands._held_rules
     before = said(desk)
-    told = rules.preview("zor", "Zohar")
-    assert [(each.id, each.text) for each in told.captions] == [
+    preview = rules.preview("zor", "Zohar")
+    assert [(each.id, each.text) for each in preview.captions] == [
         (3, "Zohar's house"),
         (1, "we met Zohar today"),
     ]
     assert (said(desk), desk.commands.console().undo, desk.hearing.asked) == (before, "", [])
-    told = rules.preview("house", "home")
-    assert "everyday word" in told.refused
-    assert told.captions == ()
+    preview = rules.preview("house", "home")
+    assert "everyday word" in preview.refused
+    assert preview.captions == ()
 
 
 def test_what_a_rendering_would_change_is_told_before(desk: CoordinatorFixture) -> None:
     before = said(desk)
     shown = [each.target.text for each in desk.board.snapshot().messages]
     desk.board.show(caption(5, "the zor", "el pacto", final=True))
-    told = desk.commands._held_rules.preview_term("zor", "la alianza", "el pacto")
-    assert [(each.id, each.text) for each in told.captions] == [(5, "la alianza")]
+    preview = desk.commands._held_rules.preview_term("zor", "la alianza", "el pacto")
+    assert [(each.id, each.text) for each in preview.captions] == [(5, "la alianza")]
     assert (said(desk)[: len(before)], desk.commands.console().undo) == (before, "")
     assert [each.target.text for each in desk.board.snapshot().messages] == [*shown, "el pacto"]
     assert desk.commands._held_rules.preview_term("zor", "x", "()").captions == ()
@@ -110,7 +110,7 @@ def test_without_a_dictionary_nothing_is_held(tmp_path: Path) -> None:
 
 
 def test_what_was_held_in_the_last_minute_goes_off_the_record(desk: CoordinatorFixture) -> None:
-    """Its words were said, or stood for what was."""
+    """The rule's words were said in that time, or replaced words that were."""
     desk.hearing.heard_s = 10.0
     desk.commands.obey(command("hold-rule", heard="bex", write="Bexhill"))
     desk.hearing.heard_s = 1000.0
@@ -209,7 +209,7 @@ def test_the_next_run_holds_both(desk: CoordinatorFixture) -> None:
     assert corrected(desk.context.dictionary.lexicon, "zor").text == "Zohar"
     assert [term.write for term in desk.context.dictionary.glossaries.held("es")] == [("pacto",)]
     desk.hearing.heard_s = 120.0
-    desk.commands.obey(command("off-record"))  # its words were said in that time
+    desk.commands.obey(command("off-record"))  # the rules' words were said in that time
     assert not desk.context.dictionary.held
     assert not desk.context.dictionary.glossaries.held("es")
 
@@ -218,9 +218,9 @@ def test_the_next_run_holds_both(desk: CoordinatorFixture) -> None:
 def test_an_everyday_word_alone_is_refused_with_a_reason(
     desk: CoordinatorFixture, name: str
 ) -> None:
-    with pytest.raises(ProtocolError) as told:
+    with pytest.raises(ProtocolError) as refused:
         desk.commands.obey(command(name, heard="health", write="help"))
-    assert "'health' is an everyday word" in told.value.message
+    assert "'health' is an everyday word" in refused.value.message
     assert said(desk)[0] == "we met zor today"
     assert not desk.context.dictionary.own.exists()
 

@@ -1,4 +1,4 @@
-"""Typed captions: on the board, journaled, undone, and nothing of them off the record."""
+"""Typed captions: on the board, in the journal, undone, and none of them off the record."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_off_the_record_nothing_is_typed(desk: CoordinatorFixture, name: str) ->
 
 
 def test_what_was_typed_just_before_goes_off_the_record_too(desk: CoordinatorFixture) -> None:
-    """Also while nothing is heard, when its time is the very end of the stretch."""
+    """This holds also while nothing is heard: its time is the very end of the stretch then."""
     desk.commands.obey(command("say", text="A secret.", lang="es"))
     desk.commands.obey(command("off-record"))
     assert "A secret." not in texts(desk)

@@ -195,7 +195,7 @@ def test_an_engine_that_fails_to_load_after_the_stop_does_not_hold_up_the_end(
 
     service = Service(tmp_path, recognizer=Late(SCRIPT), flags={"session.drain_s": 100.0})
     assert service.run(at_once) == 1
-    wait_for(lambda: not service.app.is_stuck)  # its thread has told of its end just before that
+    wait_for(lambda: not service.app.is_stuck)  # its thread reports its end just before it ends
 
 
 def test_asked_twice_it_waits_for_nothing(tmp_path: Path) -> None:
@@ -204,7 +204,7 @@ def test_asked_twice_it_waits_for_nothing(tmp_path: Path) -> None:
     async def twice(service: Service) -> None:
         async with service.connect() as socket:
             await until(socket, lambda m: m["type"] == "caption" and m["id"] == 1)
-            # What hangs may still be an eager final: only a closed utterance is owed one.
+            # The hanging call may be an eager final: only a closed utterance must get a final.
             coordinator = service.app._news
             translate = service.app._group.targets[0].translate
             await reached(lambda: bool(translate and translate.doing and coordinator.unfinished))
@@ -317,7 +317,7 @@ def test_a_watch_that_breaks_ends_the_daemon_loudly(
 
 
 def test_a_dictionary_whose_file_cannot_be_looked_at_is_told(tmp_path: Path) -> None:
-    name = "x" * 300  # longer than a file system allows, so that even to ask is an error
+    name = "x" * 300  # longer than a file system allows: even the look-up is an error
     with pytest.raises(DictionaryError, match="dictionary-unreadable"):
         Service(tmp_path, flags={"dictionary.enabled": True, "dictionary.file": name})
 
@@ -350,7 +350,7 @@ def test_song_is_told_to_every_display_and_written_down(tmp_path: Path) -> None:
 
 
 def test_doubtful_finals_wait_for_the_operator_in_every_language(tmp_path: Path) -> None:
-    """What these translators make is more than twice as long as it should be."""
+    """The texts of these translators are more than twice as long as they should be."""
 
     async def decide(service: Service) -> None:
         async with (
@@ -366,9 +366,9 @@ def test_doubtful_finals_wait_for_the_operator_in_every_language(tmp_path: Path)
             await operator.send(f'{{"type":"command","name":"approve","id":{key}}}')
             shown = await until(spanish, lambda m: m.get("id") == key and m.get("final", False))
             assert shown["target"] == held["target"]
-            while shown["doubtful"]:  # a machine that is busy may be late with the command
+            while shown["doubtful"]:  # on a busy machine the command may be late
                 shown = await until(spanish, lambda m: m.get("id") == key)
-            for display in (spanish, french):  # nobody says anything of the next one
+            for display in (spanish, french):  # no operator decides on the next one
                 await until(display, lambda m: m.get("doubtful", False) and m["id"] > key)
             service.app.stop()
 

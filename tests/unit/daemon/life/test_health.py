@@ -1,4 +1,4 @@
-"""What /healthz and the health record tell, of a real service."""
+"""What /healthz and the health record report about a real service."""
 
 from __future__ import annotations
 
@@ -49,31 +49,31 @@ def test_it_answers_also_when_memory_cannot_be_read(
 @pytest.mark.slow
 def test_each_engine_says_what_it_took_and_what_it_has_done(tmp_path: Path) -> None:
     """The real program on the demo sermon's beginning: record, /healthz and /metrics."""
-    sound, rate = soundfile.read(str(SERMON), stop=16_000 * 30)  # it still runs when it is asked
+    sound, rate = soundfile.read(str(SERMON), stop=16_000 * 30)  # the program still runs when asked
     soundfile.write(tmp_path / "a.wav", sound, rate)
     with started("run", "--input", "a.wav", "--pace", "fast", cwd=tmp_path) as program:
         program.until(lambda: any(r.get("event") == "caption" for r in program.log), 90)
-        told = {each["engine"]: each for each in program.health()["engines"]}
+        engines = {each["engine"]: each for each in program.health()["engines"]}
         with urlopen(f"{program.address}/metrics") as answer:
             exposition = answer.read().decode()
         assert program.end() == 0
         last = {each["engine"]: each for each in program.records("health")[-1]["engines"]}
-    assert last.keys() == told.keys() == {"stt", "partial", "final"}
-    for name, engine in told.items():
+    assert last.keys() == engines.keys() == {"stt", "partial", "final"}
+    for name, engine in engines.items():
         assert engine["load_ms"] > 10, name
         assert engine["memory_mb"] > 20, name
         assert engine["busy_s"] > 0, name
         assert engine["gpu_memory_mb"] is None
         assert f'stark_engine_memory_bytes{{engine="{name}"}}' in exposition
         assert f'stark_engine_load_seconds{{engine="{name}"}}' in exposition
-    assert told["final"]["generated_tokens"] > 0
-    assert told["final"]["prompt_tokens"] > told["final"]["generated_tokens"]
+    assert engines["final"]["generated_tokens"] > 0
+    assert engines["final"]["prompt_tokens"] > engines["final"]["generated_tokens"]
     assert last["final"]["tokens_per_s"] == pytest.approx(
         last["final"]["generated_tokens"] / last["final"]["busy_s"], rel=0.05
     )
     written = sum(record["final"]["tokens"] or 0 for record in program.records())
     assert last["final"]["generated_tokens"] >= written > 0
-    assert told["stt"]["tokens_per_s"] is None
+    assert engines["stt"]["tokens_per_s"] is None
     assert 'stark_engine_generated_tokens_total{engine="final"}' in exposition
     assert "stark_engine_gpu_memory_bytes{" not in exposition
 

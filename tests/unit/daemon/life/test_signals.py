@@ -1,4 +1,4 @@
-"""Signals at any rate: each kind is heard, none is lost among another's."""
+"""Signals at any rate: each kind is handled, and none is lost among those of another."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_a_storm_of_one_kind_is_heard_once_and_hides_no_other(
                 signal.SIGTERM: lambda: heard.update(["end"]),
             }
         )
-        for _ in range(5_000):  # the loop is busy here: its pipe takes a few hundred
+        for _ in range(5_000):  # the loop is busy here: its pipe holds a few hundred
             os.kill(os.getpid(), signal.SIGHUP)
         os.kill(os.getpid(), signal.SIGTERM)
         while heard["end"] == 0:

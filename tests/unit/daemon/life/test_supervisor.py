@@ -1,4 +1,4 @@
-"""The look-out: engines that hang, signs of life for systemd, its status line."""
+"""The supervisor: engines that hang, watchdog messages for systemd, its status line."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.support.patience import reached
 
 @pytest.fixture
 def systemd(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[socket.socket]:
-    """A socket as systemd has it; a sign of life is due every 0.1 s."""
+    """Yield a socket like systemd's; a watchdog message is due every 0.1 s."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as made:
         made.bind(str(tmp_path / "notify"))
         monkeypatch.setenv("NOTIFY_SOCKET", str(tmp_path / "notify"))
@@ -31,7 +31,7 @@ def systemd(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[socket.
 
 
 def told(systemd: socket.socket) -> list[str]:
-    """Return everything that systemd has been sent so far."""
+    """Return every message that systemd has received so far."""
     systemd.setblocking(False)
     messages = []
     while True:
@@ -42,7 +42,7 @@ def told(systemd: socket.socket) -> list[str]:
 
 
 def told_until_the_end(systemd: socket.socket) -> list[str]:
-    """Return what systemd is sent, up to the word that the end has begun."""
+    """Return the messages that systemd receives, up to STOPPING=1."""
     systemd.settimeout(20)
     messages: list[str] = []
     while "STOPPING=1" not in messages:
@@ -63,7 +63,7 @@ def test_systemd_hears_ready_signs_of_life_and_the_end(
     tmp_path: Path, systemd: socket.socket
 ) -> None:
     messages: list[str] = []
-    # Read while it runs: a socket keeps ten messages (net.unix.max_dgram_qlen), and drops more.
+    # Read during the run: a socket keeps ten messages (net.unix.max_dgram_qlen), and drops more.
     reader = threading.Thread(target=lambda: messages.extend(told_until_the_end(systemd)))
     reader.start()
     source = FakeSource(pcm_of(SCRIPT[:2], 7.0), speed=5)
@@ -158,7 +158,7 @@ def test_the_last_strike_is_today_s_or_yesterday_s(now: datetime, strike: dateti
 
 
 def due(started: datetime, now: datetime, new_at: str = "04:00", quiet_s: float = QUIET_S) -> bool:
-    """Return whether it is due after `quiet_s` of silence that end at `now`."""
+    """Return whether a new day is due after `quiet_s` of silence that end at `now`."""
     day = NewDay(started)
     assert not day.is_due(new_at, now, 1000.0, is_quiet=True), "the silence has just begun"
     return day.is_due(new_at, now, 1000.0 + quiet_s, is_quiet=True)
@@ -201,7 +201,7 @@ def test_the_night_on_which_the_clock_is_set_back_has_one_strike() -> None:
 def test_a_clock_that_jumps_ends_no_session_before_it_has_been_quiet(
     jumps: list[tuple[int, float]], new_at: str
 ) -> None:
-    """The wall clock goes where it likes; the silence is measured by the one that cannot."""
+    """The wall clock may jump; a clock that cannot jump measures the silence."""
     day, started, now_s = NewDay(at(21, 9)), at(21, 9), 0.0
     for seconds, passed_s in jumps:
         now_s += passed_s

@@ -125,7 +125,7 @@ def test_words_heard_twice_at_the_cut_stand_once(first: str, rest: str, whole: s
 
 
 def test_what_later_parts_have_lost_is_counted() -> None:
-    """Of a sound of more than 30 s each part has a tail of its own."""
+    """Audio of more than 30 s has several parts, each with its own tail."""
     parts = (
         Recognition("In the beginning"),
         Recognition("was the Word", lost_tail_s=1.5, tail_recovered=True),
@@ -157,7 +157,7 @@ def sentences() -> list[tuple[Pcm, str]]:
     """Utterances of the demo sermon: two sentences each, of which the starter loses some."""
     needs_file(SERMON)
     pcm, _ = soundfile.read(SERMON, dtype="float32")
-    told = json.loads(SERMON.with_suffix(".json").read_text())["sentences"]
+    listed = json.loads(SERMON.with_suffix(".json").read_text())["sentences"]
     return [
         (
             pcm[
@@ -165,13 +165,13 @@ def sentences() -> list[tuple[Pcm, str]]:
             ],
             f"{a['en']} {b['en']}",
         )
-        for a, b in list(zip(told[::2], told[1::2], strict=False))[:6]
+        for a, b in list(zip(listed[::2], listed[1::2], strict=False))[:6]
         if a["section"] == b["section"]
     ]
 
 
 def first_half(decode: Any) -> Any:
-    """Return `decode` with a first look that ends its text amid the tokens."""
+    """Return a `decode` whose first pass ends its text in the middle of the tokens."""
 
     def decode_half(
         self: Whisper, pcm: Pcm, window_s: float, *, telling: bool, prefix: Sequence[int] = ()
@@ -181,30 +181,30 @@ def first_half(decode: Any) -> Any:
             return heard
         tokens = heard.tokens[: len(heard.tokens) // 2]
         text = self._tokenizer.decode(tokens).strip()
-        told = heard.recognition.words[: len(text.split())]
+        spoken = heard.recognition.words[: len(text.split())]
         return replace(
-            heard, tokens=tokens, recognition=replace(heard.recognition, text=text, words=told)
+            heard, tokens=tokens, recognition=replace(heard.recognition, text=text, words=spoken)
         )
 
     return decode_half
 
 
 def error_rate(heard: Sequence[Recognition], told: Sequence[str]) -> float:
-    said = [" ".join(words(text)) for text in told]
-    return float(jiwer.wer(said, [" ".join(words(each.text)) for each in heard]))
+    references = [" ".join(words(text)) for text in told]
+    return float(jiwer.wer(references, [" ".join(words(each.text)) for each in heard]))
 
 
 @pytest.mark.slow
 def test_sentences_that_the_starter_leaves_out_are_found(
     whisper: Whisper, sentences: list[tuple[Pcm, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told = [text for _, text in sentences]
-    assert len(told) > 3
+    texts = [text for _, text in sentences]
+    assert len(texts) > 3
     guarded = [whisper.recognize(pcm, final=True) for pcm, _ in sentences]
     monkeypatch.setattr(whisper, "has_alignment", False)
     plain = [whisper.recognize(pcm, final=True) for pcm, _ in sentences]
     assert any(each.tail_recovered for each in guarded)
-    assert error_rate(guarded, told) < error_rate(plain, told)
+    assert error_rate(guarded, texts) < error_rate(plain, texts)
     for before, after in zip(plain, guarded, strict=True):
         assert (before.text == after.text) is not after.tail_recovered
         assert [word.text for word in after.words] in ([], after.text.split())
@@ -221,23 +221,23 @@ def test_a_text_that_ends_amid_a_word_is_completed(
         for each in material(VOICES, clean=True)
         if each.condition == "pauses shortened" and len(each.utterances) == 1
     ][:2]
-    told = [each.text for each in voices]
+    texts = [each.text for each in voices]
 
     def hear(*, final: bool) -> list[Recognition]:
-        """Return what is heard of each recording; partials have no guard."""
+        """Return the recognition of each recording; partials have no guard."""
         heard = [[model.recognize(pcm, final=final) for pcm in v.utterances] for v in voices]
         return [Recognition(" ".join(each.text for each in parts)) for parts in heard]
 
     monkeypatch.setattr(Whisper, "_decode", first_half(Whisper._decode))
-    assert error_rate(hear(final=False), told) > 0.35
-    assert error_rate(hear(final=True), told) < 0.12, "of the whole texts it is 0.08"
+    assert error_rate(hear(final=False), texts) > 0.35
+    assert error_rate(hear(final=True), texts) < 0.12, "of the whole texts it is 0.08"
 
 
 @pytest.mark.slow
 def test_a_tail_that_nobody_can_hear_is_counted_and_not_made_up(
     whisper: Whisper, sentences: list[tuple[Pcm, str]]
 ) -> None:
-    """Three seconds of noise behind the words, which the voice detector took for speech."""
+    """Three seconds of noise follow the words; the voice detector took them for speech."""
     noise = np.random.default_rng(2).normal(0, 0.02, 3 * SAMPLE_RATE).astype(np.float32)
     clean = whisper.recognize(sentences[0][0], final=True)
     heard = whisper.recognize(np.concatenate([sentences[0][0], noise]), final=True)
@@ -258,10 +258,10 @@ def test_a_model_that_cannot_align_has_no_guard(
     del config["alignment_heads"]
     (folder / "config.json").unlink()
     (folder / "config.json").write_text(json.dumps(config))
-    said: list[dict[str, Any]] = []
-    monkeypatch.setattr(engine.log, "info", lambda *_, **facts: said.append(facts))
+    messages: list[dict[str, Any]] = []
+    monkeypatch.setattr(engine.log, "info", lambda *_, **facts: messages.append(facts))
     model = Whisper(folder, threads=1)
     model.load()
     assert not model.has_alignment
     assert model.recognize(sentences[0][0], final=True).lost_tail_s == 0.0
-    assert len(said) == 1, "said once, not for each sentence"
+    assert len(messages) == 1, "said once, not for each sentence"

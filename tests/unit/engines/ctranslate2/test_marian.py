@@ -42,14 +42,14 @@ def test_a_model_of_several_languages_is_told_which() -> None:
     engine.load()
     assert engine.translate("God is good.").text == "Dieu est bon."
     assert engine.translate("Thank you. Good morning, church.").text.startswith("Merci. Bonjour")
-    # What was looked at is counted in the text's own pieces, without the language before them.
+    # `looked_at` counts the text's own pieces, without the language token before them.
     source = engine._source.encode("God is good.")
     (part,) = engine.translate("God is good.", TranslationRequest(standing=Standing())).parts
     assert max(part.looked_at) < len(source) + len(engine._end)
     (right, _), (wrong, _) = engine.score("God is good.", ["Dieu est bon.", "Dios"])
     assert right > wrong
 
-    engine.target = "es"  # its own, which has no token
+    engine.target = "es"  # its own language, which has no token
     assert engine.translate("God is good.").text == "Dios es bueno."
 
 
@@ -91,7 +91,7 @@ def test_a_sentence_is_translated_behind_the_one_before(marian: Marian, copy: Pa
     assert {each.text for each in made.alternatives} >= {made.text}
     assert not any("carta" in each.text for each in made.alternatives)
     assert marian.translate(f"{LETTER.source} {READ}").text.endswith(made.text)
-    # What stands and what was looked at are counted in the sentence's own pieces.
+    # `settled` and `looked_at` count the sentence's own pieces.
     standing = Standing(source=len("I read"))
     (part,) = marian.translate(READ, TranslationRequest(standing=standing, previous=LETTER)).parts
     assert part.settled == len(marian._source.encode("I read"))
@@ -101,7 +101,7 @@ def test_a_sentence_is_translated_behind_the_one_before(marian: Marian, copy: Pa
     again = marian.translate(READ, TranslationRequest(standing=forced, previous=LETTER))
     assert again.parts[0].pieces == part.pieces
 
-    # A model that has learnt single sentences gets them.
+    # A model trained on single sentences gets single sentences.
     config = copy / "config.json"
     config.write_text(config.read_text().replace("joins_sentences", "other"))
     alone = Marian(copy)
@@ -137,7 +137,7 @@ def test_what_is_closed_is_not_translated_again(
     again = marian.translate(text, TranslationRequest(standing=Standing(pieces=pieces, closed=2)))
     assert again.text == made.text
     assert len(translated) == 1, "the last one is never closed"
-    # The full stop was none after all: one sentence has the pieces of both.
+    # It was no full stop after all: one sentence gets the pieces of both.
     joined = marian.translate(
         f"God is good and {MOSES}", TranslationRequest(standing=Standing(0, 0, pieces, 1))
     )
@@ -168,7 +168,7 @@ def test_a_long_text_loses_no_sentence(marian: Marian) -> None:
 
 @pytest.mark.slow
 def test_a_sentence_longer_than_the_model_takes(marian: Marian) -> None:
-    """Without a full stop, and more than the model has positions for."""
+    """The text has no full stop, and more pieces than the model has positions."""
     text = "the Lord is my light and my salvation, " * 60
     assert len(marian._source.encode(text)) > 512
     assert len(marian.translate(text).text.split()) > 100
@@ -181,7 +181,7 @@ def test_a_text_is_reported_once(marian: Marian) -> None:
 
 
 def test_a_loop_is_cut(marian: Marian, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The library's own answer is bent, since a good model loops in a few texts of a thousand."""
+    """The library's answer is replaced: a good model loops in only a few texts of a thousand."""
     pieces = ["▁Dios", *["▁es", "▁bueno", ","] * 9, "▁es"]
     result = SimpleNamespace(hypotheses=[pieces], scores=[-0.5])
     looping = SimpleNamespace(translate_batch=lambda *_, **__: [result])

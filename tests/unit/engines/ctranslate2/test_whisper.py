@@ -153,8 +153,8 @@ def test_without_alignment_heads_a_partial_tells_no_times(
 def test_the_sermon_as_it_grows_takes_no_word_back(
     whisper: Whisper, sermon: list[tuple[Pcm, str]]
 ) -> None:
-    """Policy and engine together: what stands grows, and nearly all of it is in the final."""
-    stood = kept = 0
+    """Policy and engine together: the committed text grows, and nearly all is in the final."""
+    committed = kept = 0
     for pcm, _ in sermon[:2]:
         policy = CommitPolicy()
         shown = ""
@@ -167,10 +167,10 @@ def test_the_sermon_as_it_grows_takes_no_word_back(
             assert text.startswith(shown)
             shown = text
         final = whisper.recognize(pcm, final=True).text
-        stood += len(shown.split())
+        committed += len(shown.split())
         kept += len(shown.split()) - revised_words(shown, final)
-    assert stood > 5
-    assert kept > 0.8 * stood
+    assert committed > 5
+    assert kept > 0.8 * committed
 
 
 @pytest.mark.slow
@@ -190,7 +190,7 @@ def test_longer_audio_than_a_window_is_joined(
     whole = whisper.recognize(pcm, final=True).text.split()
     rest = whisper.recognize(pcm[30 * SAMPLE_RATE :], final=True).text.split()
     assert len(whole) > len(rest) > 6
-    # Features are scaled over the whole audio, so that the rest may read a little otherwise alone.
+    # Features are scaled over the whole audio, so the rest alone may give a slightly other text.
     assert difflib.SequenceMatcher(None, whole[-len(rest) :], rest).ratio() > 0.5
 
 
@@ -236,7 +236,7 @@ def test_a_broken_tokenizer(copy: Path) -> None:
 
 @pytest.mark.slow
 def test_a_model_that_loads_and_does_not_work(copy: Path) -> None:
-    """Another number of mel bands than the weights were made for is noticed in the warm-up."""
+    """The warm-up notices a number of mel bands that does not fit the weights."""
     config = json.loads((copy / "preprocessor_config.json").read_text())
     (copy / "preprocessor_config.json").write_text(json.dumps(config | {"feature_size": 128}))
     with pytest.raises(ModelError, match=r"\[model-broken\]"):
@@ -336,7 +336,7 @@ def test_several_spoken_languages_are_told_apart_and_put_into_english(whisper_ba
     assert "hospital" in heard.text.lower()
     assert (heard.lang_prob or 0.0) > 0.9
     assert "my son" in heard.english.lower()
-    # A partial tells of the languages though it begins with committed words, and is not translated.
+    # A partial reports the languages even behind committed words, and it is not translated.
     first = engine.recognize(pcm, final=False)
     again = engine.recognize(pcm, final=False, prefix=[first.tokens[0].id])
     assert dict(again.langs)["es"] > 0.9

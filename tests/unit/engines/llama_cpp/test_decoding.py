@@ -1,4 +1,4 @@
-"""Answers beside the likeliest one, of the tiny model."""
+"""Alternatives to the likeliest answer of the tiny model."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_branches_part_where_two_tokens_were_nearly_equal_and_end() -> None:
     assert branch.logprobs[least_sure] == pytest.approx(first.logprobs[least_sure] + gap)
     assert gap < 0
 
-    # Written anew with what is foretold, it is what the model says without being told anything.
+    # Decoding from the branch's first tokens, without a draft, gives the rest of the branch.
     model.prompt([*prompt, *branch.tokens[: least_sure + 1]], lambda: None)
     rest = decoding.write(Draft(), lambda _: None, rivals=False)
     assert rest.tokens == branch.tokens[least_sure + 1 :]

@@ -27,11 +27,11 @@ def go(draft: str, made: str, most: int = 3) -> str:
         ("Dios es bueno siempre", "", 3, "Dios es bueno"),
         ("Dios es bueno siempre", "Dios es", 3, "bueno siempre"),
         ("Dios es bueno siempre", "Dios es fiel", 3, ""),
-        # The draft again behind another word, a word more, and one less.
+        # The draft resumes after a different word, an added word, and a missing word.
         ("Dios es bueno siempre y aquí", "Dios es fiel siempre", 3, "y aquí"),
         ("Dios es bueno siempre", "Dios es muy bueno", 3, "siempre"),
         ("Dios es muy bueno siempre", "Dios es bueno", 3, "siempre"),
-        # The longer beginning wins, then the nearer place.
+        # The longer matching context wins, then the nearer place.
         ("en la paz a la luz", "a la", 1, "luz"),
         ("x de la casa y la de la luz", "y la de la", 1, "luz"),
         ("la paz y la luz y la fe", "la", 1, "paz"),

@@ -55,9 +55,9 @@ def test_a_text_that_is_longer_than_the_context_is_cut(tiny: Embedder) -> None:
 def test_a_broken_file_is_told_with_its_setting(tmp_path: Path, content: bytes) -> None:
     file = tmp_path / "broken.gguf"
     file.write_bytes(content)
-    with pytest.raises(ModelError, match=r"learn\.embedding: .*broken\.gguf cannot") as told:
+    with pytest.raises(ModelError, match=r"learn\.embedding: .*broken\.gguf cannot") as caught:
         Embedder(file).load()
-    assert told.value.code == "model-broken"
+    assert caught.value.code == "model-broken"
 
 
 @pytest.mark.slow

@@ -49,7 +49,7 @@ def loaded(gguf: Path, **settings: Any) -> Gemma:
 
 @pytest.fixture(scope="module")
 def good(gemma: Gemma) -> str:
-    """What a working engine makes of "God is good."."""
+    """A working engine's translation of "God is good."."""
     return gemma.translate("God is good.").text
 
 
@@ -252,7 +252,7 @@ def test_a_missing_file(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("share", [0.0, 0.01, 0.99, None])
 def test_a_truncated_file(gguf: Path, tmp_path: Path, share: float | None) -> None:
-    """None: one that only begins like a GGUF file."""
+    """`share` None: a file that only begins like a GGUF file."""
     broken = tmp_path / "broken.gguf"
     whole = gguf.read_bytes()
     junk = b"GGUF" + b"junk" * 1000
@@ -267,7 +267,7 @@ def test_a_language_that_the_prompt_cannot_name(gguf: Path) -> None:
 
 
 def retreats(gguf: Path, gpu_layers: int) -> tuple[Gemma, list[str]]:
-    """The loaded engine, and every retreat from the GPU that the log was told."""
+    """Return the loaded engine, and every retreat from the GPU that was logged."""
     with structlog.testing.capture_logs() as logs:
         engine = loaded(gguf, gpu_layers=gpu_layers)
     return engine, [entry["step"] for entry in logs if entry["log_level"] == "warning"]
@@ -312,7 +312,7 @@ def test_a_full_gpu(
 
 
 def test_a_gpu_that_fails_at_work(gguf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The weights fit but the work does not: the first model must go before the second comes."""
+    """The weights fit but decoding fails: the first model must be freed before the second."""
     events: list[str] = []
     real = {name: getattr(llama_cpp, name) for name in ("llama_init_from_model", "llama_free")}
 
@@ -355,7 +355,7 @@ def sermon() -> list[str]:
 
 @pytest.fixture(scope="module")
 def drafts(sermon: list[str]) -> list[str]:
-    """What the quick translator makes of the sermon."""
+    """The quick translator's drafts of the sermon."""
     needs_file(bundled("models", "starter", "marian"))
     marian = Marian(resolve("marian", "starter"))
     marian.load()
@@ -367,7 +367,7 @@ def drafts(sermon: list[str]) -> list[str]:
 def test_a_draft_changes_nothing_but_the_way(
     gguf: Path, gemma: Gemma, sermon: list[str], drafts: list[str], most: int
 ) -> None:
-    """Real drafts: token for token what plain greedy decoding makes."""
+    """Real drafts give, token for token, the result of plain greedy decoding."""
     engine = loaded(gguf, draft=most)
     taken = tokens = 0
     for sentence, draft in zip(sermon, drafts, strict=True):
@@ -426,20 +426,20 @@ def test_what_stands_is_kept_where_the_model_is_hardly_surer(gemma: Gemma) -> No
         ).text
         == alone
     )
-    # Its own sentence with a word that it likes less: what is committed stays, what is not goes.
+    # Its own sentence with a less likely word: a committed word stays, an uncommitted one goes.
     kept = gone = 0
     for number, word in enumerate(alone.split()):
         for other in ("mi", "la", "de"):
             words = alone.split()
             words[number] = other
             draft = " ".join(words)
-            stands = gemma.translate(
+            committed = gemma.translate(
                 said, TranslationRequest(draft=draft, standing=Standing(target=len(draft)))
             ).text
             free = gemma.translate(
                 said, TranslationRequest(draft=draft, standing=Standing(target=0))
             ).text
-            kept += other != word and stands.split()[: number + 1] == words[: number + 1]
+            kept += other != word and committed.split()[: number + 1] == words[: number + 1]
             gone += other != word and free.split()[: number + 1] == words[: number + 1]
     assert kept > gone, "the committed word is worth more than one of the tail"
 
@@ -492,7 +492,7 @@ def real(gemma_270m: Path) -> Gemma:
 
 @pytest.mark.slow
 class TestRealWeights:
-    """Google's Gemma 3 270M as it was published, which goes on with a list of examples."""
+    """Google's Gemma 3 270M as published, which continues a list of examples."""
 
     def test_it_translates_and_stops(self, real: Gemma) -> None:
         done = real.translate("A gold ring will please most any girl.")
@@ -526,8 +526,8 @@ def test_half_is_tried_where_all_is_refused_and_then_the_cpu() -> None:
 
 
 def test_people_read_where_the_layers_are() -> None:
-    told = [in_words(layers) for layers in (-1, 12, 0)]
-    assert told == ["all layers on the GPU", "12 layers on the GPU", "the CPU alone"]
+    phrases = [in_words(layers) for layers in (-1, 12, 0)]
+    assert phrases == ["all layers on the GPU", "12 layers on the GPU", "the CPU alone"]
 
 
 @pytest.mark.parametrize(
@@ -544,15 +544,15 @@ def test_a_pronoun_means_what_was_said_before(
     made = loaded(resolve("gemma", "starter"))
     request = TranslationRequest(previous=SentencePair(*previous))
     assert said in made.translate(text, request).text.lower()
-    # Within an utterance as well.
+    # The same holds within an utterance.
     assert said in made.translate(f"{previous[0]} {text}").text.lower()
-    # One that does not fit the context is left out.
+    # A previous pair that does not fit the context is left out.
     long = TranslationRequest(previous=SentencePair("and so on " * 900, "y así " * 900))
     assert made.translate(text, long).text == made.translate(text).text
 
 
 class TestSearch:
-    """Other translations beside the first, with what the model thinks of them."""
+    """Alternatives to the first translation, with the model's scores."""
 
     def test_its_own_and_those_of_others(self, gemma: Gemma) -> None:
         text = "He leads me beside still waters."
@@ -563,7 +563,7 @@ class TestSearch:
         assert made.alternatives[0].text == first.text
         by_text = {each.text: each.whole_logprob for each in made.alternatives}
         assert len(by_text) == len(made.alternatives) >= 3
-        # What has nothing to do with the text, and what breaks off, are worse than the whole.
+        # An unrelated text, and one that breaks off, score worse than the whole.
         assert max(by_text[each] for each in rivals) < by_text[first.text] - 0.5
 
     def test_each_sentence_has_its_own(self, gemma: Gemma, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -581,7 +581,7 @@ class TestSearch:
             found = [each.text for each in made.alternatives if each.part == number]
             assert found[0] == text
             assert drafted in found
-        # Nobody knows which of two a draft of one sentence belongs to.
+        # A draft of one sentence could belong to either of the two.
         alone = gemma.translate(
             " ".join(said), TranslationRequest(draft="El Señor pastorea", rivals=())
         )

@@ -43,7 +43,7 @@ def test_a_missing_word_is_put_in_where_the_model_nearly_said_it(
     (repaired,) = made.repairs
     assert (repaired.term, repaired.written) == ("tomb", "tumba")
     assert made.text == plain.text.replace(repaired.found, "tumba")
-    assert gemma.translate(SAID).text == plain.text  # nothing is left of it for the next one
+    assert gemma.translate(SAID).text == plain.text  # the repair leaves nothing for the next call
 
 
 @pytest.mark.slow
@@ -62,7 +62,7 @@ def test_a_deadline_within_a_repair_leaves_the_answer_as_it_was_written(
 
 
 def inf() -> float:
-    """Return a time behind every deadline."""
+    """Return a time after every deadline."""
     return math.inf
 
 

@@ -58,7 +58,7 @@ def go_on(model: Llama, tokens: list[int], count: int) -> list[tuple[int, float]
 
 
 def watch(monkeypatch: pytest.MonkeyPatch, name: str) -> list[Any]:
-    """Return the list that every argument of a function of the C library will be put into."""
+    """Return a list that collects every argument of a function of the C library."""
     seen: list[Any] = []
     real = getattr(llama_cpp, name)
 
@@ -364,13 +364,13 @@ def test_amx_kernels_are_left_alone_in_a_library_that_has_them(
 
 @pytest.mark.parametrize(("shell", "cwd"), [("sh", ROOT), ("bash", "/"), ("sh", "/")])
 def test_the_build_takes_the_library_only(shell: str, cwd: str | Path) -> None:
-    """A shell that is elsewhere, and cannot tell where the script is, compiles a little more.
+    """A shell in another folder that cannot find the script's folder compiles a little more.
 
-    No AMX kernels: those that GCC 12 makes crash.
+    No AMX kernels: those that GCC 12 compiles crash.
     """
     needs_program(shell)
     build = ROOT / "scripts/llama_build.sh"
-    told = subprocess.run(
+    printed = subprocess.run(
         [shell, "-euc", f'. {shlex.quote(str(build))}; printf "%s " "$CXXFLAGS" "$CMAKE_ARGS"'],
         cwd=cwd,
         env={"PATH": os.environ["PATH"], "CMAKE_ARGS": "-DGGML_CUDA=on"},
@@ -378,17 +378,17 @@ def test_the_build_takes_the_library_only(shell: str, cwd: str | Path) -> None:
         text=True,
         check=True,
     ).stdout.split()
-    assert told.pop(0) == "-U__AMX_INT8__"
+    assert printed.pop(0) == "-U__AMX_INT8__"
     hook = ROOT / "scripts/llama_build.cmake"
-    assert told[-2:] == ["-DLLAVA_BUILD=OFF", "-DGGML_CUDA=on"]
+    assert printed[-2:] == ["-DLLAVA_BUILD=OFF", "-DGGML_CUDA=on"]
     is_known = (shell, cwd) != ("sh", "/") and " " not in str(ROOT)
-    assert told[:-2] == [f"-DCMAKE_PROJECT_llama.cpp_INCLUDE={hook}"] * is_known
+    assert printed[:-2] == [f"-DCMAKE_PROJECT_llama.cpp_INCLUDE={hook}"] * is_known
     assert hook.is_file()
 
 
 @pytest.mark.slow
 def test_a_library_without_kernels_for_this_cpu_is_told(gguf: Path, tmp_path: Path) -> None:
-    """Those of our wheel, without its kernels: as on a CPU that none of them fits."""
+    """Use our wheel's libraries without the kernels, as on a CPU that none of them fits."""
     wheels = list((ROOT / "wheels").glob(f"*_{platform.machine()}.whl"))
     if not wheels:
         pytest.skip("there is no wheel for this machine")

@@ -1,4 +1,4 @@
-"""The server of `serve-model` as a program: how it ends (tests/e2e says what it answers)."""
+"""The server of `serve-model` as a program: how it ends (its answers: tests/e2e)."""
 
 from __future__ import annotations
 

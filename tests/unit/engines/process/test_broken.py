@@ -1,4 +1,4 @@
-"""Engines that cannot be had: they say why when they are loaded, and when they are asked."""
+"""Unavailable engines: they give the reason when they are loaded, and at each call."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The process of one engine, asked without its parent's half: how it fails and gives up.
+"""The process of one engine, tested without its parent's half: how it fails and gives up.
 
-What it answers when all is well: test_engine_process.
+test_engine_process tests its normal answers.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ ENDS: list[int] = []
 
 
 class Ended(BaseException):
-    """In the place of the process's end."""
+    """Raised in place of the process's end."""
 
 
 @pytest.fixture(autouse=True)
 def _in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Load nothing, and let this process's log and end alone."""
+    """Load no model, and leave this process's log and end alone."""
 
     def end(code: int) -> None:
         raise Ended(code)
@@ -45,7 +45,7 @@ def _in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def ask(*requests: dict[str, Any], answered: int | None = None) -> list[dict[str, Any]]:
-    """Return everything that a child answers; `answered`: to so many requests."""
+    """Return all answers of a child; `answered`: how many requests it answers (None: all)."""
     most = len(requests) if answered is None else answered
     ours, its = map(Channel, socket.socketpair())
     description = {"engine": SPEC.as_json(), "niceness": 0, "oom_score_adj": 0}
@@ -132,7 +132,7 @@ def test_an_error_keeps_its_kind_its_code_and_its_fix(monkeypatch: pytest.Monkey
 
 
 def test_a_file_that_loading_lacks_is_no_end_of_the_socket(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The process would end without a word about it."""
+    """Otherwise the process would end without reporting it."""
 
     def fail(*_: object, **__: object) -> None:
         raise OSError("libgomp.so.1: cannot open shared object file")
@@ -168,7 +168,7 @@ def test_without_memory_it_ends_rather_than_go_on_with_what_is_half_done(
 
 
 def test_a_request_is_cancelled_by_the_next_message(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Between two tokens it is read; one that comes too late is passed over."""
+    """A cancel is read between two tokens; one that comes too late is ignored."""
 
     def translate(self: Gemma, text: str, _: TranslationRequest) -> Translation:
         if text == "long" and self.is_cancelled():

@@ -1,4 +1,4 @@
-"""One child process as its parent sees it; what it died of, in words."""
+"""One child process as its parent sees it, and its cause of death in words."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ def ended(child: ChildProcess) -> Cause:
 
 
 def environment(child: ChildProcess) -> dict[str, str]:
-    """Return its variables: for a moment after its start the kernel shows none."""
-    told: dict[str, str] = {}
-    while not told:
-        told = psutil.Process(child.pid).environ()
+    """Return the child's variables: for a moment after its start the kernel shows none."""
+    variables: dict[str, str] = {}
+    while not variables:
+        variables = psutil.Process(child.pid).environ()
         time.sleep(0.01)
-    return told
+    return variables
 
 
 def does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str) -> ChildProcess:
-    """Start a child that does this and nothing else."""
+    """Start a child that runs only this code."""
     text = f"\n    import os, signal, sys, time\n    {code}\n"
     for name, value in put_into_children(tmp_path / "site", "final", text).items():
         monkeypatch.setenv(name, value)
@@ -107,7 +107,7 @@ def test_whoever_kills_it_says_why_and_it_is_over_at_once() -> None:
     assert not child.is_over
     child.kill(Cause("engine-hangs", "did not answer"))
     child.kill(Cause("engine-closed", "was not needed"))
-    while not child.is_over:  # though nobody has read its end
+    while not child.is_over:  # although nobody has read its end
         time.sleep(0.01)
     assert ended(child) == Cause("engine-hangs", "did not answer")
     assert child.memory_bytes() == 0
@@ -163,7 +163,7 @@ def test_lines_of_libraries_and_of_ours_may_come_in_any_pieces() -> None:
 
 @pytest.mark.parametrize("own", ["", "7"])
 def test_it_has_a_group_and_variables_of_its_own(monkeypatch: pytest.MonkeyPatch, own: str) -> None:
-    """Its threads wait asleep soon, unless somebody has set it otherwise."""
+    """Its waiting threads soon go to sleep, unless the environment sets it otherwise."""
     monkeypatch.setenv("NOTIFY_SOCKET", "/run/nowhere")
     monkeypatch.delenv("GOMP_SPINCOUNT", raising=False)
     if own:
@@ -171,9 +171,9 @@ def test_it_has_a_group_and_variables_of_its_own(monkeypatch: pytest.MonkeyPatch
     child = ChildProcess(NOTHING, part="final")
     try:
         assert os.getpgid(child.pid) == child.pid, "not the terminal's"
-        told = environment(child)
-        assert told["GOMP_SPINCOUNT"] == (own or "1000")
-        assert "NOTIFY_SOCKET" not in told
+        variables = environment(child)
+        assert variables["GOMP_SPINCOUNT"] == (own or "1000")
+        assert "NOTIFY_SOCKET" not in variables
     finally:
         child.kill(Cause("x", "x"))
         ended(child)
@@ -210,7 +210,7 @@ def test_one_that_is_stopped_is_ended_all_the_same() -> None:
 
 
 def test_one_that_nothing_ends_is_left_behind(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only a driver can make a process that outlives SIGKILL; here the wait for its end fails."""
+    """Only a driver can keep a process alive after SIGKILL; here the wait for its end fails."""
 
     def wait(timeout: float | None = None) -> int:
         raise subprocess.TimeoutExpired("child", timeout or 0.0)

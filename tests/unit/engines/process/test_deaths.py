@@ -1,4 +1,4 @@
-"""What an engine's process died of, as errors that say what to do."""
+"""Causes of death of an engine's process, as errors that say what to do."""
 
 from __future__ import annotations
 

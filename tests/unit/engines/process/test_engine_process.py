@@ -49,7 +49,7 @@ def keep() -> Iterator[Callable[..., Kept]]:
 
 @pytest.fixture(scope="module")
 def running() -> Iterator[dict[str, Kept]]:
-    """Yield a loaded process of each part, for tests that leave it as it was."""
+    """Yield a loaded process of each part, for tests that leave it unchanged."""
     with kept_processes() as make:
         made = {part: make(part, engine=single(part)) for part in ("stt", "partial", "final")}
         for kept in made.values():
@@ -58,7 +58,7 @@ def running() -> Iterator[dict[str, Kept]]:
 
 
 def single(part: str) -> EngineSpec:
-    """Return an engine of one thread: several wait for each other where other tests run beside."""
+    """Return an engine of one thread: several wait for each other while other tests run."""
     return spec(part, threads=1)
 
 
@@ -83,7 +83,7 @@ def test_it_says_what_the_engine_itself_says(running: dict[str, Kept], part: str
     assert beside == alone
     assert grown
     assert alone.text.startswith(grown[0])
-    # The draft, what is committed, and the terms that are wanted get there as well.
+    # The draft, the committed text and the wanted terms reach the engine as well.
     committed = Standing(source=5, target=3, pieces=(("\u2581La",), ()), closed=1)
     wanted = (WantedTerm("peace", 17, 22, ("sosiego",), "es", "sosiegos?"),)
     asked = TranslationRequest(None, "La gracia a vosotros.", committed, wanted)
@@ -93,7 +93,7 @@ def test_it_says_what_the_engine_itself_says(running: dict[str, Kept], part: str
 
 def test_two_threads_that_ask_at_once_are_both_counted(keep: Callable[..., Kept]) -> None:
     class Hesitant(TranslatorProcess):
-        """Another thread always gets its turn between reading the figures and replacing them."""
+        """Another thread always runs between reading the counters and replacing them."""
 
         @property
         def work(self) -> Work:
@@ -195,7 +195,7 @@ def test_a_translation_that_is_cancelled_stops_and_the_process_goes_on(
     process.is_cancelled = lambda: bool(grown)
     with pytest.raises(EngineCancelledError):
         process.translate(long, TranslationRequest(grown.append))
-    process.is_cancelled = lambda: True  # answered before the child can read it, or after
+    process.is_cancelled = lambda: True  # the answer comes before or after the child reads this
     for _ in range(5):
         with suppress(EngineCancelledError):
             process.translate("Amen.")
@@ -211,7 +211,7 @@ def elsewhere(url: str, **arguments: Any) -> EngineSpec:
 
 
 class TestOnAServer:
-    """A translator on a server, in the process that every engine has."""
+    """A translator on a server, in its own process like every engine."""
 
     def test_its_text_and_its_reason_come_through(self, keep: Callable[..., Kept]) -> None:
         with scripted(says(" Una."), answers(403, b"{}"), says(" Dos.")) as server:

@@ -1,4 +1,4 @@
-"""The engines that the settings ask for, made without loading anything."""
+"""The engines that the settings ask for, created without loading anything."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What nvidia-smi is asked and how its answers are read, with programs of that name."""
+"""The calls of nvidia-smi and the parsing of its answers, with programs of that name."""
 
 from __future__ import annotations
 

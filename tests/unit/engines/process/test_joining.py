@@ -1,4 +1,4 @@
-"""A process and its parent are joined, where a socket can be inherited and where it cannot."""
+"""A process connects to its parent, whether or not it can inherit a socket."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ end.close()
 
 
 def exchange(command: Sequence[str]) -> tuple[bytes, bytes]:
-    """Return what a child that echoes has sent and printed."""
+    """Return what an echoing child has sent and printed."""
     process, ours, output = joining.start(command, os.environ)
     ours.settimeout(30)
     ours.sendall(b"hello")
@@ -45,7 +45,7 @@ def test_it_hears_and_prints(monkeypatch: pytest.MonkeyPatch, inherits: bool) ->
 
 
 def test_who_does_not_know_the_secret_is_not_let_in(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Another program of this machine connects first: the child comes in all the same."""
+    """Another program of this machine connects first: the child still gets its connection."""
     monkeypatch.setattr(joining, "_INHERITS", False)
     strangers: list[socket.socket] = []
     accepted = joining._accepted

@@ -61,7 +61,7 @@ def no_waits(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def put(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], None]:
-    """Return what has the children for a part run a text first."""
+    """Return a function that makes the children for a part run a text first."""
 
     def into_children(part: str, text: str) -> None:
         for name, value in put_into_children(tmp_path / "site", part, text).items():
@@ -112,9 +112,9 @@ def test_one_that_dies_hangs_or_starves_is_replaced_at_once_and_told(
         "SIGSTOP": ("engine-hangs", "did not answer"),
         "hunger": ("engine-out-of-memory", "for want of memory"),
     }
-    told = [causes[death] for death in deaths]
-    assert kept.codes == [code for code, _ in told]
-    for (_, words), (_, message), reason in zip(told, kept.faults, kept.reasons, strict=True):
+    expected = [causes[death] for death in deaths]
+    assert kept.codes == [code for code, _ in expected]
+    for (_, words), (_, message), reason in zip(expected, kept.faults, kept.reasons, strict=True):
         assert words in message
         assert words in reason
 
@@ -140,7 +140,7 @@ def test_too_little_memory_to_load_is_named_and_not_held_against_the_model(
     put: Callable[[str, str], None],
 ) -> None:
     """The limits hit the interpreter, the loader of shared libraries, OpenMP's threads, and the
-    library itself, which says it in other words on each kind of processor or only crashes.
+    library itself, which reports it in other words on each kind of processor or only crashes.
     """
     limits_mb = (150, 390, 450)
     left = tmp_path / "limits"
@@ -204,7 +204,7 @@ def test_one_whose_memory_could_not_be_seen_at_first_has_not_grown_by_all_of_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Child:
-        """It has loaded while no descriptor was left to look at it."""
+        """It loaded while no descriptor was left to measure its memory."""
 
         gpu_layers, is_over = 0, False
         looks, causes = 3, 0
@@ -262,7 +262,7 @@ def test_signals_to_the_service_are_the_daemons_and_the_kernel_takes_the_engine_
 
 
 def test_a_parent_that_is_killed_leaves_no_orphan() -> None:
-    """Of the two processes one is stopped, and one still loads."""
+    """One of the two processes is stopped; the other still loads."""
     code = (
         "import time; from pipeline.engines.process.engine_process import *; "
         "from pipeline.engines.specification import *; "
@@ -308,7 +308,7 @@ def test_closed_it_ends_at_once_whatever_it_is_at(keep: Callable[..., Kept], mom
 def test_what_the_engine_refuses_comes_back_as_it_is(keep: Callable[..., Kept]) -> None:
     missing = EngineSpec("gemma", "gemma", Path("/nowhere.gguf"), {})
     kept = keep("final", engine=missing)
-    for _ in range(2):  # whoever shares it is told as well
+    for _ in range(2):  # each caller that shares it gets the error
         with pytest.raises(ModelError, match="there is no file") as caught:
             kept.process.load()
     assert caught.value.code == "model-missing"
@@ -341,7 +341,7 @@ class TestCrashesWhileLoading:
             with pytest.raises(ModelCrashError, match="is not loaded: on 20"):
                 again.process.load()
             assert again.codes == []
-            # Nothing stands in for a recognizer; a draft does for a final translator.
+            # Nothing replaces a recognizer; a draft replaces a final translator.
             with pytest.raises(ModelCrashError if part == "stt" else EngineGoneError):
                 again.ask()
 
@@ -378,9 +378,7 @@ def test_without_restarts_a_call_tells_what_it_died_of(keep: Callable[..., Kept]
 def test_a_gpu_that_fails_gets_the_same_once_more_then_fewer_layers_then_none(
     keep: Callable[..., Kept], tmp_path: Path, put: Callable[[str, str], None]
 ) -> None:
-    """The real model in real processes, in which the layers meant for a GPU fail, each time in
-    another way.
-    """
+    """The real model in real processes: its GPU layers fail, each time in another way."""
     fault = tmp_path / "fault"
     put("final", GPU.replace("{fault}", f"exec(open({str(fault)!r}).read())"))
     faults = {"engine-crashed": "death", "gpu-failed": "error", "engine-out-of-memory": "memory"}
@@ -414,7 +412,7 @@ def test_a_gpu_that_fails_gets_the_same_once_more_then_fewer_layers_then_none(
 
 @pytest.fixture
 def lose_gpu(tmp_path: Path, put: Callable[[str, str], None]) -> Path:
-    """Return the file that says that the GPU is lost; the recognizer's first call makes it."""
+    """Return the file that marks the GPU as lost; the recognizer's first call creates it."""
     lost = tmp_path / "lost"
     put("stt", GPU_LOST.format(lost=str(lost)))
     return lost
@@ -497,7 +495,7 @@ def test_a_model_of_unknown_origin_that_loads_for_ever_is_given_up_and_remembere
     put: Callable[[str, str], None],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A real file in a process that never gets to its end: the deadline ends that, three times."""
+    """A real file in a process that never finishes loading: the deadline ends it three times."""
     own = tmp_path / "ours.gguf"
     own.write_bytes(spec("final").model.read_bytes())
     loops = """

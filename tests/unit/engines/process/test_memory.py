@@ -1,4 +1,4 @@
-"""Too little memory to load a model is known by what there is."""
+"""Too little memory to load a model is detected from the available memory."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_the_limit_of_another_process_is_seen() -> None:
         [sys.executable, "-Sc", "import resource as r; r.setrlimit(r.RLIMIT_AS, (10**9,) * 2)"]
     )
     try:
-        # Seen also of one that has ended, until somebody has waited for it.
+        # The limit of an ended process is visible too, until somebody has waited for it.
         while (limit := address_limit(process.pid)) is None:
             pass
     finally:
@@ -47,7 +47,7 @@ def test_a_control_group_leaves_what_the_narrowest_around_it_leaves(tmp_path: Pa
     (inner.parent / "memory.max").write_text("500\n")
     (inner.parent / "memory.current").write_text("200\n")
     assert min(_rooms(inner)) == 300
-    # A model that has just been pulled fills the group, and is no want of memory.
+    # The cached file of a newly pulled model fills the group; that is no lack of memory.
     (inner.parent / "memory.current").write_text("500\n")
     (inner.parent / "memory.stat").write_text("anon 150\nfile 350\ninactive_file 250\n")
     assert min(_rooms(inner)) == 250

@@ -1,4 +1,4 @@
-"""What each kind of translator is told of the settings; which one is asked for: test_factory."""
+"""The settings that each kind of translator gets; test_factory tests which one is chosen."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from tests.support.patience import wait_for
 
 
 class Engine(FakeTranslator):
-    """Works until it is let go, or cancelled."""
+    """Works until it is released or cancelled."""
 
     def __init__(self) -> None:
         super().__init__("engine")
@@ -35,7 +35,7 @@ class Engine(FakeTranslator):
 
 
 class At:
-    """Translators that take turns, at one engine or at a server each with its own, in threads."""
+    """Translators in threads that take turns, at one engine or each at its own (on a server)."""
 
     def __init__(self, langs: str, most: int = 1, *, own: bool = False) -> None:
         self.turns = Turns(most)
@@ -49,7 +49,7 @@ class At:
         self.threads: list[threading.Thread] = []
 
     def ask(self, *langs: str) -> None:
-        """Have texts translated, one after the other, until each waits or is at work."""
+        """Request translations one after the other, until each waits or is at work."""
         for lang in langs:
             translator = self.translators[lang]
             thread = threading.Thread(
@@ -95,7 +95,7 @@ def test_who_has_waited_a_round_comes_before_who_has_just_had_a_turn() -> None:
     at.translators["ko"].watchers = 9
     with at.turns.turn(at.translators["ko"]):
         at.ask("de")
-        at.turns._round += 1  # a round has passed since it came
+        at.turns._round += 1  # a round has passed since "de" came
         at.ask("ko")
     at.finish()
     assert at.engine.done == ["de", "ko"]

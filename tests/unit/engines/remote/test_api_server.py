@@ -1,4 +1,4 @@
-"""A server of models: where it is, what it lists, and what goes there unencrypted."""
+"""A model server: its address, the models it lists, and what is sent unencrypted."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_errors_are_said_in_the_servers_own_words() -> None:
 
 
 def failing(*codes: str) -> Callable[[], str]:
-    """Return what raises these errors in turn, and then is done."""
+    """Return a function that raises these errors in turn, and then returns."""
     left = list(codes)
 
     def attempt() -> str:

@@ -1,4 +1,4 @@
-"""Requests over real sockets, to servers that are slow, gone, or none."""
+"""Requests over real sockets, to servers that are slow, gone, or no HTTP servers."""
 
 from __future__ import annotations
 
@@ -102,10 +102,10 @@ def test_one_that_answers_without_end_is_stopped() -> None:
 
 
 def test_closed_it_leaves_a_server_that_has_begun_and_is_silent() -> None:
-    """Not at its next word: a server may have the request wait for its turn."""
-    with socket.create_server(("127.0.0.1", 0)) as door:
-        with closing(call(f"http://127.0.0.1:{door.getsockname()[1]}/v1")) as made:
-            connection, _ = door.accept()
+    """It does not wait for the next word: a server may keep the request in a queue."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        with closing(call(f"http://127.0.0.1:{listener.getsockname()[1]}/v1")) as made:
+            connection, _ = listener.accept()
             connection.sendall(
                 b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Type: text/event-stream\r\n\r\n"
             )
@@ -121,16 +121,16 @@ def test_closed_while_it_connects_it_asks_for_nothing(monkeypatch: pytest.Monkey
         may_go_on.wait(PATIENT_S)
 
     monkeypatch.setattr(http.client.HTTPConnection, "connect", connect)
-    with socket.create_server(("127.0.0.1", 0)) as door:
-        made = call(f"http://127.0.0.1:{door.getsockname()[1]}/v1")
-        connection, _ = door.accept()
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        made = call(f"http://127.0.0.1:{listener.getsockname()[1]}/v1")
+        connection, _ = listener.accept()
         made.close()
         may_go_on.set()
         assert heard_until_the_end(connection) == b""
 
 
 def heard_until_the_end(connection: socket.socket) -> bytes:
-    """Return all that the other side has sent; TimeoutError where it does not go."""
+    """Return all that the other side has sent; raise TimeoutError if it does not disconnect."""
     connection.settimeout(5.0)
     with connection:
         return b"".join(iter(lambda: connection.recv(65536), b""))

@@ -149,7 +149,7 @@ def test_a_certificate_file_that_is_none(tmp_path: Path) -> None:
 
 
 class TestWrongAnswers:
-    """Whatever a server says: a clear error, at once, and nothing of it on screen."""
+    """Each wrong answer gives a clear error at once, and none of it is shown."""
 
     @pytest.mark.parametrize(
         ("answer", "code", "words"),
@@ -234,7 +234,7 @@ class TestPatience:
             made = engine(server.url, deadline_s=0.5)
             with pytest.raises(EngineError, match="server-late"):
                 made.translate(TEXT)
-            # A machine that has no time for us may not have come to ask within that.
+            # On a busy machine the request may not be sent within that time.
             assert len(server.asked) <= 1
             if server.asked:
                 assert server.ended.wait(PATIENT_S)
@@ -306,7 +306,7 @@ class TestRealServer:
     def test_killed_or_stopped_in_mid_stream(
         self, tmp_path: Path, local: str, number: signal.Signals, serve: Serve
     ) -> None:
-        """Until then it translates as the local engine does, several languages at a time."""
+        """Until then it translates as the local engine does, several texts at a time."""
         with serve(tmp_path) as (url, process):
             made = engine(url)
             made.load()

@@ -36,7 +36,7 @@ def test_a_stream_in_pieces_with_its_end_and_its_counts() -> None:
 
 
 def test_a_stream_may_end_without_a_word_of_it() -> None:
-    """vLLM says [DONE]; others just end behind the last piece."""
+    """vLLM sends [DONE]; others just end after the last piece."""
 
     def ends(handler: Handler) -> None:
         handler.begin_stream()

@@ -1,4 +1,4 @@
-"""The transcriptions endpoint: the form that is sent, and what is read of the answers."""
+"""The transcriptions endpoint: the form it sends and what it reads from the answers."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_what_is_asked_for() -> None:
     with scripted(hears("Amen.")) as server:
         heard(asked_of(server))
         heard(asked_of(server), hotwords="Selah, Habakkuk")
-        plain, told = forms(server)
+        plain, prompted = forms(server)
         assert {path for path, _, _ in server.seen} == {"/v1/audio/transcriptions"}
     assert plain.fields == {
         "model": [SPEECH_MODEL],
@@ -75,7 +75,7 @@ def test_what_is_asked_for() -> None:
         "response_format": ["verbose_json"],
         "timestamp_granularities[]": ["word", "segment"],
     }
-    assert told.fields["hotwords"] == ["Selah, Habakkuk"]
+    assert prompted.fields["hotwords"] == ["Selah, Habakkuk"]
     assert plain.file == wav(PCM)
 
 

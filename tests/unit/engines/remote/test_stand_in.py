@@ -1,4 +1,4 @@
-"""An engine on a server with a local one behind it: who answers when."""
+"""An engine on a server with a local fallback: which of them answers when."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ REFUSES = answers(403, b"{}")
 
 
 class Local:
-    """A quick translator as small as can be; the real one is asked in tests of processes."""
+    """A minimal quick translator; the tests of processes use the real one."""
 
     name = "marian"
     degraded_reason = ""
@@ -61,7 +61,7 @@ class Local:
 
 
 class Clock:
-    """Time that goes on when a test says so."""
+    """A clock that only the test advances."""
 
     def __init__(self) -> None:
         self.now_s = 1000.0
@@ -155,9 +155,9 @@ WORDS = {"Grace": 11, "to": 12, "you": 13, "all": 14}
 
 
 class LocalRecognizer:
-    """A recognizer as small as can be: token ids of its own, and a text that goes with them.
+    """A minimal recognizer with its own token ids and the text that belongs to them.
 
-    The real one is asked in `TestRealRecognizers`.
+    `test_real_recognizers_on_both_sides_of_a_break` uses the real one.
     """
 
     name = "whisper:small"
@@ -280,7 +280,7 @@ class TestRecognizers:
     def test_the_local_one_is_forced_to_begin_with_what_it_told(self, clock: Clock) -> None:
         with hearing(REFUSES) as (made, local):
             first = made.recognize(PCM, final=False)
-            made.recognize(PCM, final=True)  # thought to be over, and resumed
+            made.recognize(PCM, final=True)  # a final, but the utterance resumes
             made.recognize(PCM, final=False, prefix=ids(first, 1))
             made.recognize(PCM, final=False, prefix=[12])
         assert local.prefixes == [[], [], [11], []], "only what the one before it began with"
@@ -296,7 +296,7 @@ class TestRecognizers:
 
 @pytest.mark.slow
 def test_real_recognizers_on_both_sides_of_a_break(clock: Clock) -> None:
-    """faster-whisper behind a socket, Whisper here, and a sentence during which the server goes."""
+    """The server, faster-whisper behind a socket, stops mid-sentence; the local Whisper goes on."""
     from pipeline.engines.ctranslate2.whisper import Whisper
     from pipeline.models.resolve import resolve
 

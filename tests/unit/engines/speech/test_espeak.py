@@ -1,4 +1,4 @@
-"""espeak-ng speaks; whatever it is given ends in sound, in silence or in a reason."""
+"""espeak-ng speaks: every input gives sound, silence or an error."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_a_missing_program_is_named_with_what_to_do(
     with pytest.raises(ModelError, match="sudo apt install espeak-ng") as missing:
         voice.load()
     assert missing.value.code == "espeak-missing"
-    assert espeak.can_speak("es")  # nobody can say
+    assert espeak.can_speak("es")  # unknown without the program
 
 
 def test_a_program_that_goes_away_in_a_service_costs_clauses_and_no_more(

@@ -1,4 +1,4 @@
-"""Kokoro speaks with the real weights, of phonemes that are espeak-ng's."""
+"""Kokoro speaks the phonemes of espeak-ng with the real weights."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SAID = {
 
 def test_phonemes_become_the_models_signs_and_keep_their_punctuation() -> None:
     needs_program("espeak-ng")
-    # tS is one sign, and so are the two vowels of "seis".
+    # tS is one symbol, and so are the two vowels of "seis".
     assert tokens("noche, seis", "es", 10.0) == [
         *(56, 156, 57, 133, 47, 3, 16, 61, 156, 24, 61),
     ]
@@ -53,7 +53,7 @@ def test_a_sign_within_a_number_ends_no_clause(lang: str, text: str, clauses: in
 
 
 def put_espeak(folder: Path, monkeypatch: pytest.MonkeyPatch, does: str) -> None:
-    """Have the program find an espeak-ng that does this."""
+    """Put an espeak-ng that runs `does` on the PATH."""
     program = folder / "espeak-ng"
     program.write_text(f"#!/bin/sh\n{does}\n")
     program.chmod(0o755)
@@ -84,9 +84,9 @@ def test_an_espeak_that_fails_is_named_and_not_the_weights(
 ) -> None:
     put_espeak(tmp_path, monkeypatch, "echo 'no phontab' >&2\nexit 1")
     voice = Kokoro(tmp_path, section="speech", languages=("es",), threads=1, deadline_s=9)
-    with pytest.raises(ModelError, match="espeak-ng: no phontab") as told:
+    with pytest.raises(ModelError, match="espeak-ng: no phontab") as raised:
         voice.load()
-    assert told.value.code == "speech-failed"
+    assert raised.value.code == "speech-failed"
 
 
 @pytest.mark.slow
@@ -110,7 +110,7 @@ def test_whisper_hears_what_it_says_and_bad_input_is_no_hang(whisper_base: Path)
         voice.speak("hallo", "de", 1.0)
     assert unknown.value.code == "speech-no-voice"
     hurried = Kokoro(model, section="speech", languages=("es",), threads=1, deadline_s=0.05)
-    hurried.load()  # a busy machine is no reason to give a voice up
+    hurried.load()  # a busy machine must not disable a voice
     with pytest.raises(EngineError) as late:
         hurried.speak("Dios es amor y nunca te dejará. " * 62, "es", 1.0)
     assert late.value.code == "speech-late"

@@ -1,4 +1,4 @@
-"""A Recognizer made of a streaming one: what it is told, what it keeps, what it says."""
+"""A Recognizer over a streaming engine: its input, its state and its output."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ def spoken(*numbers: int) -> Pcm:
 
 
 class Numbers:
-    """Hears numbers, one a second, the newest not quite: it lacks its last letter until it is over.
+    """Recognizes one number a second; the newest lacks its last letter until it is over.
 
-    With `changes` it thinks again: then its words are capitals.
+    With `changes` it revises its words: they become capitals.
     """
 
     name = "numbers"

@@ -1,4 +1,4 @@
-"""Moonshine itself, on the model that its package brings along, and human voices."""
+"""The real Moonshine with the model that its package contains, on human voices."""
 
 from __future__ import annotations
 
@@ -175,7 +175,7 @@ def test_words_have_times_where_the_model_tells_them_of_all() -> None:
     (first, second) = heard(
         [line("Grace you.", is_complete=False, words=timed)], is_last=False
     ).tail
-    # Of the speech itself: there is silence before it.
+    # The times are those of the speech, without the added silence before it.
     assert [first.start_s, second.end_s] == pytest.approx([0.1, 0.8])
     assert second.probability == 0.9
     (first, second) = heard(

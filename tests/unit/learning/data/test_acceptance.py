@@ -1,4 +1,4 @@
-"""What is learnt from without a person."""
+"""Which pairs are used for training without a person's decision."""
 
 from __future__ import annotations
 

@@ -148,8 +148,8 @@ def test_a_full_disk_is_told_and_costs_nothing_that_was_there(
 
     with monkeypatch.context() as disk:
         disk.setattr(os, "write", full)
-        with pytest.raises(LearningError) as told:
+        with pytest.raises(LearningError) as raised:
             gather(data, later)
-    assert told.value.code == "learning-unwritable"
+    assert raised.value.code == "learning-unwritable"
     assert texts(data) == [GOOD.source]
     assert gather(data, later).pairs == 2

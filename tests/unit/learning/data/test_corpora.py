@@ -1,4 +1,4 @@
-"""Files of texts from elsewhere."""
+"""Corpus files from other sources."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ def test_two_columns_are_pairs(tmp_path: Path) -> None:
 def test_what_is_no_corpus_is_told(tmp_path: Path, content: str, says: str) -> None:
     path = tmp_path / "general.tsv"
     path.write_bytes(content.encode("latin-1"))
-    with pytest.raises(LearningError, match=says) as told:
+    with pytest.raises(LearningError, match=says) as raised:
         read_general(path, "en", "es")
-    assert told.value.code == "corpus-unreadable"
+    assert raised.value.code == "corpus-unreadable"
 
 
 def test_a_packed_file_that_is_damaged_is_told(tmp_path: Path) -> None:
@@ -36,9 +36,9 @@ def test_a_packed_file_that_is_damaged_is_told(tmp_path: Path) -> None:
     packed = bytearray(gzip.compress("Good day.\tBuenos días.\n".encode() * 50, mtime=0))
     packed[12:16] = b"\xff\xff\xff\xff"
     path.write_bytes(packed)
-    with pytest.raises(LearningError) as told:
+    with pytest.raises(LearningError) as raised:
         read_general(path, "en", "es")
-    assert told.value.code == "corpus-unreadable"
+    assert raised.value.code == "corpus-unreadable"
 
 
 def test_the_mark_that_windows_puts_before_a_text_is_no_part_of_it(tmp_path: Path) -> None:

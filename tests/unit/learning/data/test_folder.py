@@ -1,4 +1,4 @@
-"""The data folder: its ledger, and that two steps do not work in it at once."""
+"""The data folder: its ledger, and the lock that keeps two steps from working in it at once."""
 
 from __future__ import annotations
 
@@ -40,16 +40,16 @@ def test_the_last_entry_about_a_session_holds(tmp_path: Path) -> None:
 
 def test_two_steps_at_once_are_refused(tmp_path: Path) -> None:
     data = DataFolder(tmp_path)
-    with data.hold(), pytest.raises(LearningError) as told, DataFolder(tmp_path).hold():
+    with data.hold(), pytest.raises(LearningError) as raised, DataFolder(tmp_path).hold():
         pass
-    assert told.value.code == "learning-busy"
+    assert raised.value.code == "learning-busy"
 
 
 def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(LearningError) as told, DataFolder(tmp_path / "file").hold():
+    with pytest.raises(LearningError) as raised, DataFolder(tmp_path / "file").hold():
         pass
-    assert told.value.code == "learning-unwritable"
+    assert raised.value.code == "learning-unwritable"
 
 
 def test_a_torn_last_line_of_the_ledger_is_left_out(tmp_path: Path) -> None:
@@ -70,9 +70,9 @@ def test_a_damaged_line_is_named_with_one_code_for_all_ledgers(tmp_path: Path) -
         ("deployed.jsonl", partial(read_deployments, data)),
     ):
         (tmp_path / name).write_text('{"utc": 1}\n{}\n')
-        with pytest.raises(LearningError, match=f"{name}, line 1") as told:
+        with pytest.raises(LearningError, match=f"{name}, line 1") as raised:
             read()
-        assert told.value.code == "learning-unreadable"
+        assert raised.value.code == "learning-unreadable"
 
 
 def test_each_accepted_pair_with_sound_has_its_line(tmp_path: Path) -> None:
@@ -83,8 +83,8 @@ def test_each_accepted_pair_with_sound_has_its_line(tmp_path: Path) -> None:
     keep_sound(data, folder, pairs)
     assert write_metadata(data, pairs) == 1
     (line,) = (data / "audio" / "metadata.jsonl").read_bytes().splitlines()
-    told = orjson.loads(line)
-    assert told == {
+    entry = orjson.loads(line)
+    assert entry == {
         "file_name": f"{NAME}-000001.flac",
         "transcription": GOOD.source,
         "translation": GOOD.target,
@@ -93,7 +93,7 @@ def test_each_accepted_pair_with_sound_has_its_line(tmp_path: Path) -> None:
         "session_id": NAME,
         "speaker": "",
     }
-    heard, rate = soundfile.read(data / "audio" / told["file_name"], dtype="float32")
+    heard, rate = soundfile.read(data / "audio" / entry["file_name"], dtype="float32")
     assert rate == 16_000
     assert np.abs(heard - tone(1)).max() < 1e-4
 

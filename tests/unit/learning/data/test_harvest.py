@@ -1,4 +1,4 @@
-"""What a session gives, after edits and a review."""
+"""The pairs that a session gives after edits and a review."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_a_session_gives_its_pairs_by_who_vouches_for_them(folder: Path) -> None:
-    told = {pair.id: pair for pair in harvest(folder, ["Ezra", "grace"]).pairs}
-    assert {key: (pair.source, pair.status) for key, pair in told.items()} == {
+    by_id = {pair.id: pair for pair in harvest(folder, ["Ezra", "grace"]).pairs}
+    assert {key: (pair.source, pair.status) for key, pair in by_id.items()} == {
         1: ("auto", "review"),
         2: ("auto", "review"),
         3: ("auto", "review"),
         4: ("operator", "accepted"),
     }
-    assert told[4].translation == "Cantaremos de nuevo la última estrofa."
-    assert (told[2].text, told[2].heard) == (UNSURE.source, UNSURE.heard)
-    assert told[2].terms == ("Ezra",)
-    first = told[1]
+    assert by_id[4].translation == "Cantaremos de nuevo la última estrofa."
+    assert (by_id[2].text, by_id[2].heard) == (UNSURE.source, UNSURE.heard)
+    assert by_id[2].terms == ("Ezra",)
+    first = by_id[1]
     assert (first.session_id, first.model, first.model_sha256) == (NAME, "gemma.gguf", GEMMA.sha256)
     assert first.stt_confidence == pytest.approx(0.9241, abs=1e-3)
     assert (first.translation_qe, first.marian_agreement) == (0.9512, 1.0)
@@ -47,10 +47,10 @@ def test_what_a_reviewer_says_holds(folder: Path) -> None:
     decide(folder, 1, "rejected", GOOD.source, GOOD.target)
     decide(folder, 2, "corrected", "Turn with me to Ezra.", "Vayan conmigo a Esdras.")
     found = harvest(folder, [])
-    told = {pair.id: pair for pair in found.pairs}
-    assert 1 not in told
-    assert (told[2].source, told[2].text) == ("review", "Turn with me to Ezra.")
-    assert told[2].reviewer == "Ana"
+    by_id = {pair.id: pair for pair in found.pairs}
+    assert 1 not in by_id
+    assert (by_id[2].source, by_id[2].text) == ("review", "Turn with me to Ezra.")
+    assert by_id[2].reviewer == "Ana"
     assert [is_wrong for _, _, is_wrong in found.judged] == [True, True]
     assert len(found.corrected) == 1
     assert ("Turn with me to the book of extra.", "Turn with me to Ezra.") in found.spoken
@@ -72,7 +72,7 @@ def test_an_edit_of_the_translation_does_not_vouch_for_half_a_sentence(tmp_path:
 def test_what_was_left_untranslated_is_learnt_only_as_a_reviewer_translates_it(
     tmp_path: Path,
 ) -> None:
-    """Such a pair once had English on both sides, and no line of the data could be read again."""
+    """Such a pair once had English on both sides and made the whole data unreadable."""
     made = SessionRecorder(tmp_path, source="en", targets=("es",), on_fault=print)
     made.start()
     for key, engine, lang in ((1, "source", "en"), (2, "source", "en"), (3, "gemma", "es")):
@@ -96,6 +96,6 @@ def test_it_is_kept_and_read_back(folder: Path, tmp_path: Path) -> None:
     write_harvest(tmp_path / "one.json", found)
     assert read_harvest(tmp_path / "one.json") == found
     (tmp_path / "one.json").write_bytes(b"{")
-    with pytest.raises(LearningError) as told:
+    with pytest.raises(LearningError) as raised:
         read_harvest(tmp_path / "one.json")
-    assert told.value.code == "harvest-unreadable"
+    assert raised.value.code == "harvest-unreadable"

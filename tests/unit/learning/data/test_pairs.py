@@ -1,4 +1,4 @@
-"""Pairs as lines: named by language, and read back as they were."""
+"""Pairs as lines: keys named by language, and read back unchanged."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ PAIR = LearningPair(
 def test_a_line_has_the_names_that_other_programs_look_for() -> None:
     line = orjson.loads(pair_line(PAIR))
     assert (line["en"], line["es"]) == ("The grace of God.", "La gracia de Dios.")
-    told = ("source", "session_id", "quality_score", "timestamp")
-    assert [line[name] for name in told] == ["review", PAIR.session_id, 0.91, PAIR.timestamp]
+    keys = ("source", "session_id", "quality_score", "timestamp")
+    assert [line[name] for name in keys] == ["review", PAIR.session_id, 0.91, PAIR.timestamp]
     assert [line[name] for name in ("stt_confidence", "translation_qe", "marian_agreement")] == [
         *(0.9, 0.95, 0.8)
     ]
@@ -58,9 +58,9 @@ def test_a_file_that_is_not_ours_is_told_with_its_line(tmp_path: Path) -> None:
     write_pairs(path, [PAIR])
     assert read_pairs(path) == [PAIR]
     path.write_bytes(path.read_bytes() + b'{"en": "one"}\n')
-    with pytest.raises(LearningError, match=r"pairs\.jsonl, line 2") as told:
+    with pytest.raises(LearningError, match=r"pairs\.jsonl, line 2") as raised:
         read_pairs(path)
-    assert told.value.code == "pairs-unreadable"
+    assert raised.value.code == "pairs-unreadable"
 
 
 def test_the_same_words_are_the_same_pair() -> None:

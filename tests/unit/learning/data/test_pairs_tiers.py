@@ -1,4 +1,4 @@
-"""Which pairs are learnt from, and how much each counts."""
+"""Which pairs are used for training, and their weights."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is done to pairs before they are learnt from."""
+"""The augmentation of pairs before training."""
 
 from __future__ import annotations
 
@@ -63,9 +63,9 @@ def test_a_prefix_is_cut_at_the_same_share_of_both_sides() -> None:
 
 def test_terms_are_written_into_the_source_only_as_they_are_translated() -> None:
     glossary = {"ezekiel": "Ezequiel", "glory of the lord": "gloria del Señor", "saw": "miró"}
-    told = with_terms(PAIR, glossary)
-    assert told is not None
-    assert told.source == (
+    marked = with_terms(PAIR, glossary)
+    assert marked is not None
+    assert marked.source == (
         "The prophet Ezekiel [Ezequiel] saw the glory of the Lord [gloria del Señor]."
     )
     assert with_terms(PAIR, {"grace": "gracia"}) is None
@@ -89,9 +89,9 @@ def test_noise_is_words_that_are_spelt_nearly_alike() -> None:
     near = near_words(["we will wait for him", "a white wall", "he went with wit"])
     assert "went" not in near["wait"]
     assert "wit" in near["wait"]
-    told = noisy(replace(PAIR, source="they shall wait"), near, random.Random(1))
-    assert told == "they shall wait", "too short"
-    told = noisy(
+    text = noisy(replace(PAIR, source="they shall wait"), near, random.Random(1))
+    assert text == "they shall wait", "too short"
+    text = noisy(
         replace(PAIR, source="and they shall wait there"), {"wait": ["white"]}, random.Random(3)
     )
-    assert len(told.split()) in (4, 5)
+    assert len(text.split()) in (4, 5)

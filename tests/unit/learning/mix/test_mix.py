@@ -87,8 +87,8 @@ def test_sermon_and_glossary_weigh_twice() -> None:
 
 
 def test_what_is_held_out_never_gets_in() -> None:
-    told = [each.source.upper() for each in sermon(300)] + ["New verse 7 of the book!"]
-    given = Ingredients(bibles=GIVEN.bibles, sermon=GIVEN.sermon, general=GENERAL, held_out=told)
+    unseen = [each.source.upper() for each in sermon(300)] + ["New verse 7 of the book!"]
+    given = Ingredients(bibles=GIVEN.bibles, sermon=GIVEN.sermon, general=GENERAL, held_out=unseen)
     sources = " | ".join(each.source for each in make_mix(given, PLAIN).examples)
     assert "sentence number 299 was" not in sources
     assert "sentence number 300 was" in sources

@@ -58,13 +58,13 @@ def test_what_people_vouch_for_is_divided_once_and_for_all(
     out = tmp_path / "mix"
     made, held = mix(data, out, sources(tmp_path), SMALL, LANGS)
     assert 0 < held < 20
-    told = {line["en"] for line in lines(out / HELD_OUT)}
+    held_out = {line["en"] for line in lines(out / HELD_OUT)}
     trained = {line["en"] for line in lines(out / TRAIN)}
-    assert len(told) == held
-    assert told & trained == set()
+    assert len(held_out) == held
+    assert held_out & trained == set()
     assert "Good day." in trained
     assert "Good night." not in trained, "it is in a test"
-    assert told == {pair.text for pair in data.pairs() if is_held_out(pair)}
+    assert held_out == {pair.text for pair in data.pairs() if is_held_out(pair)}
     first = lines(out / TRAIN)[0]
     assert set(first) == {"en", "es", "part", "weight"}
     manifest = orjson.loads((out / "manifest.json").read_bytes())
@@ -79,22 +79,22 @@ def test_a_dry_run_writes_nothing(data: DataFolder, tmp_path: Path) -> None:
 
 
 def test_nothing_to_learn_from_is_told(tmp_path: Path) -> None:
-    with pytest.raises(LearningError) as told:
+    with pytest.raises(LearningError) as raised:
         mix(DataFolder(tmp_path / "none"), tmp_path / "mix", Sources(), SMALL, ("en", "de"))
-    assert told.value.code == "mix-empty"
+    assert raised.value.code == "mix-empty"
 
 
 def test_pairs_of_other_languages_stay_out(data: DataFolder, tmp_path: Path) -> None:
-    with pytest.raises(LearningError) as told:
+    with pytest.raises(LearningError) as raised:
         mix(data, tmp_path / "mix", Sources(), SMALL, ("en", "de"))
-    assert told.value.code == "mix-empty"
+    assert raised.value.code == "mix-empty"
 
 
 def test_a_place_that_cannot_be_written_is_told(data: DataFolder, tmp_path: Path) -> None:
     (tmp_path / "mix").write_text("in the way")
-    with pytest.raises(LearningError) as told:
+    with pytest.raises(LearningError) as raised:
         mix(data, tmp_path / "mix", sources(tmp_path), SMALL, LANGS)
-    assert told.value.code == "learning-unwritable"
+    assert raised.value.code == "learning-unwritable"
 
 
 @pytest.mark.slow

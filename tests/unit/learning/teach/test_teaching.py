@@ -1,4 +1,4 @@
-"""Teaching goes on where it was cut off, or where a server went away."""
+"""Teaching resumes where it was interrupted or where a server disappeared."""
 
 from __future__ import annotations
 
@@ -58,10 +58,10 @@ def test_a_teaching_that_was_cut_off_goes_on(order: TeachingOrder, marian: Maria
         teach(order, [Stopping(marian, KeyboardInterrupt(), 21)])  # type: ignore[list-item]
     with (order.out / TAUGHT).open("ab") as file:
         file.write(b'{"en": "half a li')
-    told: list[tuple[int, int]] = []
+    starts: list[tuple[int, int]] = []
     again = Stopping(marian, KeyboardInterrupt(), 0)
-    lessons = teach(order, [again], on_start=lambda *at: told.append(at))  # type: ignore[list-item]
-    assert told == [(20, len(SAID))]
+    lessons = teach(order, [again], on_start=lambda *at: starts.append(at))  # type: ignore[list-item]
+    assert starts == [(20, len(SAID))]
     assert again.count == len(SAID) - 20
     lines = [json.loads(line) for line in (order.out / TAUGHT).read_text().splitlines()]
     assert [line["en"] for line in lines] == SAID
@@ -82,9 +82,9 @@ def test_another_teacher_does_not_go_on_with_the_first_ones_work(
 ) -> None:
     teach(order, [marian])
     for other in (replace(order, teacher_id="cd"), replace(order, parts=("bible",))):
-        with pytest.raises(LearningError) as told:
+        with pytest.raises(LearningError) as raised:
             teach(other, [marian])
-        assert told.value.code == "teacher-other"
+        assert raised.value.code == "teacher-other"
 
 
 @pytest.mark.slow
@@ -102,9 +102,9 @@ def test_a_mix_that_cannot_be_taught_is_told(
 ) -> None:
     path = order.mix / "train.jsonl"
     path.unlink() if content is None else path.write_text(content)
-    with pytest.raises(LearningError) as told:
+    with pytest.raises(LearningError) as raised:
         teach(replace(order, parts=("sermon",)), [marian])
-    assert told.value.code == code
+    assert raised.value.code == code
 
 
 @pytest.mark.slow
@@ -113,9 +113,9 @@ def test_a_teacher_that_says_nothing_is_told(order: TeachingOrder, marian: Maria
         def translate(self, text: str) -> Translation:
             return replace(marian.translate(text), stopped="loop")
 
-    with pytest.raises(LearningError) as told:
+    with pytest.raises(LearningError) as raised:
         teach(order, [Silent()])  # type: ignore[list-item]
-    assert told.value.code == "teacher-silent"
+    assert raised.value.code == "teacher-silent"
 
 
 @pytest.mark.slow
@@ -128,9 +128,9 @@ def test_a_full_disk_is_told_and_what_was_taught_is_kept(
             teach(full, [Stopping(marian, KeyboardInterrupt(), 17)])  # type: ignore[list-item]
         kept = (full.out / TAUGHT).read_bytes()
         fill_disk(tmp_path / "disk" / "rest")
-        with pytest.raises(LearningError) as told:
+        with pytest.raises(LearningError) as raised:
             teach(full, [marian])
-        assert told.value.code == "learning-unwritable"
+        assert raised.value.code == "learning-unwritable"
         assert (full.out / TAUGHT).read_bytes().startswith(kept)
         (tmp_path / "disk" / "rest").unlink()
         assert len(teach(full, [marian])) == len(SAID)
@@ -155,12 +155,12 @@ def test_a_server_that_is_killed_loses_nothing_and_another_one_goes_on(
                 process.kill()
                 process.wait()
 
-        with pytest.raises(LearningError) as told:
+        with pytest.raises(LearningError) as raised:
             teach(short, asking(url, 2), on_lesson=strike)
-    assert told.value.code == "teacher-gone"
-    assert "ours does not translate any more" in told.value.message
+    assert raised.value.code == "teacher-gone"
+    assert "ours does not translate any more" in raised.value.message
     kept = taught(short)
-    # The one that was under way when it was killed may have been answered still.
+    # The request in flight when the server was killed may still have been answered.
     assert 3 <= len(kept) <= 4
     assert all(kept)
     begun: list[tuple[int, int]] = []
@@ -192,10 +192,10 @@ def test_a_server_that_answers_nothing_any_more_is_told_and_no_empty_lesson_is_k
     short: TeachingOrder, turn: Answer, says_what: str
 ) -> None:
     with scripted(says("Uno."), says("Dos."), turn) as server:
-        with pytest.raises(LearningError, match=says_what) as told:
+        with pytest.raises(LearningError, match=says_what) as raised:
             teach(short, asking(server.url))
-        assert told.value.code == "teacher-gone"
-        assert told.value.fix.endswith("The same command goes on from there.")
+        assert raised.value.code == "teacher-gone"
+        assert raised.value.fix.endswith("The same command goes on from there.")
     assert taught(short) == ["Uno.", "Dos."]
     with scripted(says("Tres.")) as server:
         teach(short, asking(server.url))
@@ -207,7 +207,7 @@ def test_a_server_gets_as_many_sentences_at_a_time_as_it_is_asked(short: Teachin
     together = threading.Barrier(4)
 
     def answer(handler: Any) -> None:
-        together.wait(30)  # four must be there, or it breaks
+        together.wait(30)  # four requests must wait here, or the barrier breaks
         text = orjson.loads(handler.request_body)["prompt"]
         (number,) = (word for word in text.split() if word.isdigit())
         says(f"Capítulo {number}.")(handler)

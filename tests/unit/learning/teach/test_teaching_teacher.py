@@ -74,9 +74,9 @@ def test_a_marian_teacher_weighs_several_translations() -> None:
 
 
 def test_what_cannot_teach_is_told() -> None:
-    with pytest.raises(StarkError) as told:
+    with pytest.raises(StarkError) as raised:
         choose_teacher(loaded(), "nowhere.gguf")
-    assert told.value.code == "model-missing"
+    assert raised.value.code == "model-missing"
 
 
 def test_a_server_is_asked_so_many_sentences_at_a_time_as_the_settings_say() -> None:
@@ -91,6 +91,6 @@ def test_a_server_is_asked_so_many_sentences_at_a_time_as_the_settings_say() -> 
 def test_a_server_that_is_not_there_is_told_before_anything_is_taught() -> None:
     flags = {**SERVER, "servers.gpu": {"url": f"http://127.0.0.1:{free_port()}/v1"}}
     teacher = choose_teacher(loaded(flags))
-    with pytest.raises(LearningError, match="gemma-12b at http") as told:
+    with pytest.raises(LearningError, match="gemma-12b at http") as raised:
         teacher.load()
-    assert told.value.code == "teacher-gone"
+    assert raised.value.code == "teacher-gone"

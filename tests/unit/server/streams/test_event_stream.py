@@ -1,4 +1,4 @@
-"""Captions as server-sent events: the text of it, and over real connections."""
+"""Captions as server-sent events: their format, and their delivery over real connections."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_a_browser_goes_on_after_the_last_event_that_it_had(
 
 
 class Reader:
-    """Reads a stream of events as a program without a library would."""
+    """A reader of an event stream that uses no library."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader = reader
@@ -114,12 +114,12 @@ async def test_a_stream_has_the_messages_of_a_socket() -> None:
             service.say(2, "gracia")
             service.hub.set_state("speech")
             for kind in ("hello", "caption", "caption", "status"):
-                there = await receive(page)
-                assert there["type"] == kind
-                if there["seq"] == 2:
-                    assert await reader.message() == there
+                message = await receive(page)
+                assert message["type"] == kind
+                if message["seq"] == 2:
+                    assert await reader.message() == message
             assert reader.ids == ["session/1", "session/2"]
-            # Whoever reads it is counted: a language that nobody watches rests.
+            # A reader counts as a viewer: a language without viewers pauses.
             assert service.hub.watchers()["es"] == 2
         await reached(lambda: service.hub.watchers()["es"] == 1)
 
@@ -201,7 +201,7 @@ async def test_the_end_of_the_service_ends_streams_at_once() -> None:
     async with serving() as service, stream(service) as reader:
         await reader.message()
         closing = asyncio.create_task(service.hub.close())
-        # No frame of a socket's goodbye, and no reset, which ends what is closed too late.
+        # Neither a WebSocket close frame nor a reset, which ends a stream that closes too late.
         assert await reader.rest() == b""
         reader.writer.close()
         await closing
@@ -219,7 +219,7 @@ async def test_what_a_reader_sends_is_ignored() -> None:
 
 @in_loop
 async def test_a_reader_whose_network_is_gone_is_let_go_of() -> None:
-    """No pongs here: the kernel gives up what nobody confirms."""
+    """A stream has no pongs: the kernel drops a connection that acknowledges nothing."""
     async with serving(ping_s=7) as service, stream(service):
         await reached(lambda: service.hub.watchers()["es"] == 1)
         (client,) = service.hub._clients

@@ -1,4 +1,4 @@
-"""Subtitles for streams over the real port: playlists, segments, what players are told."""
+"""Subtitles for streams over the real port: playlists, segments, answers to players."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Streamed:
         return self.subtitles.answer(Request(path, named))
 
     def texts(self, lang: str) -> list[str]:
-        """Return what a player shows that reads all segments of a playlist."""
+        """Return what a player shows when it reads all segments of a playlist."""
         playlist = self.get(f"/live/{lang}.m3u8").body.decode()
         found: list[str] = []
         for uri in re.findall(r"^[^#].*", playlist, re.MULTILINE):
@@ -66,7 +66,7 @@ def test_each_language_has_its_text_and_the_spoken_one_its_words() -> None:
 
 
 def test_the_first_board_alone_tells_what_was_said() -> None:
-    """Whoever edits one language's translation does not change the spoken words of the others."""
+    """An edit of one language's translation does not change the spoken words of the others."""
     streamed = Streamed()
     streamed.say(1, "peace", "paz", "paix")
     streamed.put(streamed.french, streamed.french.hide(1))
@@ -96,14 +96,14 @@ def test_nothing_is_added_while_the_displays_are_blank() -> None:
 
 
 def test_what_was_said_while_blank_stays_away_when_its_translation_comes_later() -> None:
-    """A translator that had failed makes up for it, the newest first, when all is shown again."""
+    """A translator that failed catches up, newest first, when the displays are on again."""
     streamed = Streamed()
     board = streamed.spanish
     streamed.put(board, board.show(caption(1, "peace", "paz", final=True)))
     streamed.subtitles.set_blank(is_blank=True)
     made = caption(2, "a secret", "a secret", final=True, engine="source", start_s=9.0, end_s=11.0)
     streamed.put(board, board.show(made))
-    streamed.put(board, board.edit(1, "la paz"))  # said before, and put right meanwhile
+    streamed.put(board, board.edit(1, "la paz"))  # said before, corrected meanwhile
     streamed.subtitles.set_blank(is_blank=False)
     streamed.put(board, board.retranslate(2, TargetText("es", "un secreto", "gemma")))
     streamed.now_s += 20
@@ -202,7 +202,7 @@ async def test_the_port_serves_them_with_its_other_pages() -> None:
 
 @in_loop
 async def test_ffmpeg_reads_them_over_the_port(tmp_path: Path) -> None:
-    """What FFmpeg cannot read is a list that goes on (docs/DISPLAYS.md)."""
+    """FFmpeg cannot read a playlist that goes on, so the test ends it (docs/DISPLAYS.md)."""
     streamed = Streamed()
     words = [f"palabra{number}" for number in range(21)]
     said = [" ".join(words[at : at + 7]) for at in (0, 7, 14)]
@@ -224,7 +224,7 @@ async def test_ffmpeg_reads_them_over_the_port(tmp_path: Path) -> None:
     finally:
         await hub.close()
     assert " ".join(text for _, text in of_list).split() == words
-    # What reaches into the next segment stands in both: of the whole list it is read once.
+    # A cue that reaches into the next segment is in both; the whole list gives it once.
     assert of_list == sorted({cue for found in each for cue in found})
     assert sum(map(len, each)) > len(of_list)
 

@@ -1,4 +1,4 @@
-"""The sound streams over real sockets: what they say at once, who is let in and who is cut off."""
+"""The sound streams over real sockets: their first bytes, who is admitted and who is cut off."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Ask = Callable[..., Coroutine[Any, Any, tuple[asyncio.StreamReader, str]]]
 def served(
     test: Callable[[VoiceStreams, Hub, Ask], Coroutine[Any, Any, None]], most: int = 2
 ) -> None:
-    """Run `test` beside a hub that offers a Spanish voice."""
+    """Run `test` with a hub that offers a Spanish voice."""
 
     async def run() -> None:
         voices = VoiceStreams(("es",), most)
