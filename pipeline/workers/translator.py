@@ -35,7 +35,7 @@ _STREAM_S = 0.25
 
 _SLOW_S = 2.0
 """If the last final took longer, the engine makes one answer only and streams it."""
-_SECOND = 1.0
+_SECOND = 1.5
 """Weight of the quick translator's score relative to the final translator's own."""
 _TAKEN_BACK = 0.1
 """Penalty for each committed word that a translation changes (mean log-probability)."""

@@ -28,7 +28,7 @@ _LANGUAGE = ">>{}<<"
 _IS_LANGUAGE = re.compile(r">>[\w-]+<<")
 _MAX_PIECES = 80
 """Longest source per request. Models have 256 positions or more; the output cap stays below."""
-_BEAM, _ALTERNATIVES = 4, 2
+_BEAM, _ALTERNATIVES = 8, 3
 """The beam size of a search, and how many hypotheses it returns."""
 
 

@@ -54,7 +54,7 @@ def in_words(gpu_layers: int) -> str:
 
 _WARM_UP = "Grace to you and peace."
 _NOTHING = Draft()
-_SURE = -0.3
+_SURE = -0.2
 """Above this mean log-probability an answer is used as it is: docs/decisions/074."""
 _QUICK_S = 1.0
 """If the first answer takes longer, it is the only one: a caption's delay at most doubles."""
