@@ -212,7 +212,7 @@ def steps(description: Table) -> str:
     for each in description["sections"]:
         step = {"from": each["start_s"], "name": each["name"], "says": each["says"]}
         lines.append(f"  {json.dumps(step, ensure_ascii=False)},\n")
-    made = "// Made of demo/service.toml by scripts/demo/make_sermon.py."
+    made = "// Generated from demo/service.toml by scripts/demo/make_sermon.py."
     return f"{made}\nexport const STEPS = [\n{''.join(lines)}];\n"
 
 
