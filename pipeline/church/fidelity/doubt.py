@@ -133,6 +133,8 @@ class Judge:
         self._model = model
         # Sorted, as `insort` needs it, and a new list for this language.
         self._seen = sorted(model.usual)
+        # Reads the word list now: during a service too many open files may prevent that.
+        rarity("", "en")
 
     def judged(self, final: Caption) -> Caption:
         """Return a final with the probability that it is wrong, if there is evidence.
