@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pipeline.church.fidelity.doubt import DoubtModel, Evidence, dumped, gathered, of_texts, row_of
-from pipeline.church.fidelity.given_text import given
 from pipeline.core.errors import LearningError, writing
 from pipeline.core.files import write_whole
 from pipeline.records.utterance import UtteranceRecord
@@ -167,9 +166,7 @@ def evidence_of_record(record: UtteranceRecord) -> Evidence:
         record.opinion,
         final.avg_logprob if final else None,
         record.words,
-        of_texts(
-            given(record.text, record.lang), record.lang, final.text if final else "", record.checks
-        ),
+        of_texts(record.text, record.lang, final.text if final else "", record.checks),
     )
 
 

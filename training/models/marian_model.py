@@ -226,9 +226,10 @@ def with_layers(model: Marian, part: str, count: int) -> Marian:
         return model
     weights = {n: w for n, w in model.state_dict().items() if not n.startswith(f"{part}.")}
     origins = [index * len(layers) // count for index in range(count)]
+    added = added_layers(len(layers), count)
     for index, origin in enumerate(origins):
         layer = {n: w.clone() for n, w in layers[f"layer_{origin}"].state_dict().items()}
-        if index in added_layers(len(layers), count):
+        if index in added:
             last = (layer["ffn.layer_norm.weight"], layer["ffn.layer_norm.bias"])
             spread = (last[0].square().mean() + last[1].var(correction=0)).sqrt()
             for sublayer, adding in _ADDING.items():

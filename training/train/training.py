@@ -74,10 +74,10 @@ def optimizers(
     the full rate it forgets what it knew.
     Parameters that are not `is_new` use `old_share` of the rates."""
 
-    def groups(rate: float, is_chosen: Callable[[bool], bool]) -> list[dict[str, Any]]:
+    def groups(rate: float, *kinds: bool) -> list[dict[str, Any]]:
         found: dict[bool, list[nn.Parameter]] = defaultdict(list)
         for name, parameter in model.named_parameters():
-            if is_chosen(parameter.ndim == 2 and layers in name):
+            if (parameter.ndim == 2 and layers in name) in kinds:
                 found[is_new(name)].append(parameter)
         return [
             {"params": some, "lr": rate if new else old_share * rate} for new, some in found.items()
@@ -87,12 +87,12 @@ def optimizers(
         torch.optim.AdamW, lr=adam_rate, betas=(0.9, 0.98), weight_decay=0.0, fused=True
     )
     if product_type(next(model.parameters()).device.type) != torch.bfloat16:
-        return [adam(groups(adam_rate / 10 if goes_on else adam_rate, lambda _: True))]
+        return [adam(groups(adam_rate / 10 if goes_on else adam_rate, True, False))]
     muon = torch.optim.Muon(
-        groups(muon_rate, lambda is_hidden: is_hidden), lr=muon_rate, weight_decay=0.01,
+        groups(muon_rate, True), lr=muon_rate, weight_decay=0.01,
         adjust_lr_fn="match_rms_adamw",
     )  # fmt: skip
-    return [muon, adam(groups(adam_rate, lambda is_hidden: not is_hidden))]
+    return [muon, adam(groups(adam_rate, False))]
 
 
 def rate_at(progress: float) -> float:

@@ -100,9 +100,7 @@ def evidence_of(caption: Caption) -> Evidence:
         caption.opinion,
         caption.translation.avg_logprob if caption.translation else None,
         transcript.recognition.words,
-        of_texts(
-            given(transcript.text, transcript.lang), transcript.lang, caption.text, caption.checks
-        ),
+        of_texts(transcript.text, transcript.lang, caption.text, caption.checks),
     )
     # The judge is not fitted to the quick translator's confidence in its own text.
     return replace(evidence, final_mean=None) if _is_alone(caption) else evidence
@@ -163,11 +161,12 @@ def _is_alone(final: Caption) -> bool:
     return final.opinion is None and final.engine == "marian" and final.translation is not None
 
 
-def of_texts(source: str, lang: str, target: str, checks: Sequence[Check]) -> dict[str, float]:
+def of_texts(said: str, lang: str, target: str, checks: Sequence[Check]) -> dict[str, float]:
     """Return the features of the two texts and of their checks.
 
-    `source` is the translator's input (`given`), not the transcript; `lang` is its language.
+    The translator's input (`given`) is compared, not what was `said` in `lang`.
     """
+    source = given(said, lang)
     doubtful = [check.kind for check in checks if check.outcome == "doubtful"]
     rare = rarity(source, lang)
     return {
