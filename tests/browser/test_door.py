@@ -42,7 +42,7 @@ def test_who_closes_the_question_reads_on_and_is_not_asked_again(visit: Visit) -
     page.keyboard.press("Escape")
     expect(page.locator("#door")).to_be_hidden()
     expect(page.locator(".caption .text")).to_have_text("Buenos días.")
-    until(page, "localStorage.getItem('stark-translate').includes('es')")
+    until(page, "localStorage.getItem('stark-translate')?.includes('es')")
     page.reload()
     expect(page.locator("#aloud")).to_be_visible()
     expect(page.locator("#door")).to_be_hidden()

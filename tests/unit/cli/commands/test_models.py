@@ -417,7 +417,7 @@ def test_after_a_pull_everything_runs_with_the_network_cut(hub: Hub, tmp_path: P
     )
     assert ran.returncode == 0, ran.stderr
     (folder,) = Path("sessions").glob("2*")
-    assert "El Señor te guardará" in (folder / "transcript.es.txt").read_text()
+    assert "El Señor" in (folder / "transcript.es.txt").read_text()
     assert hub.requests == []
 
 
