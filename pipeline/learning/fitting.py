@@ -162,11 +162,12 @@ def reviewed(folders: Iterable[Path]) -> list[tuple[Evidence, bool]]:
 def evidence_of_record(record: UtteranceRecord) -> Evidence:
     """Return the evidence about a final in a session's record."""
     final = record.final
+    text, lang = (final.text, final.lang) if final else ("", record.lang)
     return gathered(
         record.opinion,
         final.avg_logprob if final else None,
         record.words,
-        of_texts(record.text, record.lang, final.text if final else "", record.checks),
+        of_texts(record.text, record.lang, text, lang, record.checks),
     )
 
 
