@@ -33,7 +33,7 @@ _NAMES = {"WHOSE": "whose", "WHOM": "whom", "NUMBER": "number", "...": "rest"}
 _TOKEN = re.compile(r"~\w+|WHOSE|WHOM|WHO|NUMBER|\.\.\.")
 _PERFECT = re.compile(
     # "Let's cut" and "had to cut" have no participle.
-    r"(?:\b(?:have|has|had|been|is|are|was|were|be|being)|['’](?:ve|d)|(?<!let)['’]s)\s+"
+    r"(?:\b(?:have|has|had|been|am|is|are|was|were|be|being)|['’](?:ve|d|m|re)|(?<!let)['’]s)\s+"
     r"(?:(?!to\b)\w+\s+)?$",
     re.IGNORECASE,
 )
@@ -41,7 +41,7 @@ _PERFECT = re.compile(
 _BARE = re.compile(
     r"(?:^|[.!?:;,]\s*|(?:\b(?:(?:will|would|can|could|should|must|may|might|do|does|did)"
     r"(?:\s+(?:i|you|he|she|it|we|they))?|to|please)"
-    r"|\blet['’]s|['’](?:t|ll|d))\s+(?:(?:not|never|just|still|ever|quite|really)\s+)?)$",
+    r"|\blet['’]s|['’](?:t|ll|d))\s+(?:(?:not|never|just|still|ever|quite|\w+ly)\s+)?)$",
     re.IGNORECASE,
 )
 _DETERMINED = re.compile(
@@ -61,6 +61,10 @@ _PREDICATE = (
     r"|again|now|today|until|since|if|so|about)\b)"
 )
 """What follows an adjective that has no noun after it."""
+_DEGREES = ("very", "almost", "extremely")
+# Not "plan A".
+_ARTICLE = re.compile(r"\b(a|(?<!\w )A)n?(\s+)(\w+)")
+_VOWEL = re.compile(r"h(?:onest|our)|(?!one|us[ei]|uni[qtv]|eu)[aeiou]", re.IGNORECASE)
 _BASE, _PRESENT, _PAST, _PARTICIPLE, _GERUND = range(5)
 _BE = ("be", "is", "was", "been", "being")
 
@@ -80,16 +84,34 @@ class _Idiom:
 def plainly(text: str, lang: str) -> str:
     """Return a text with its figures of speech in plain words; a language may have no file."""
     # Words of the original text: the plain words of one phrase must not trigger another.
-    words = set(re.findall(r"\w+", text.lower()))
+    said, words = text, set(re.findall(r"\w+", text.lower()))
     for idiom in _idioms(lang):
         if not (idiom.words and idiom.words.isdisjoint(words)):
             text = idiom.found.sub(partial(_said, idiom, lang), text)
-    return text
+    return text if text == said else _ARTICLE.sub(partial(_fitting, lang), text)
+
+
+def _fitting(lang: str, match: re.Match[str]) -> str:
+    """Return the article that suits a plain word: "an obstinate man" for "a stubborn man"."""
+    article, space, word = match.groups()
+    if word.lower() not in _beginnings(lang):
+        return match[0]
+    return f"{article}{'n' * bool(_VOWEL.match(word))}{space}{word}"
+
+
+@cache
+def _beginnings(lang: str) -> frozenset[str]:
+    """Return the plain words that may follow an article."""
+    phrases = (each.split() for each in _file(lang).get("idioms", {}).values())
+    return frozenset(each[0] for each in phrases if len(each) == 1 or each[0] in _DEGREES)
 
 
 def _said(idiom: _Idiom, lang: str, match: re.Match[str]) -> str:
     slots, before = match.groupdict(), match.string[: match.start()]
     form = _form(idiom.verb, slots["verb"].lower(), before) if idiom.verb else _BASE
+    # "I preached in Loyal": one word with a capital within a sentence is a name.
+    if match[0].istitle() and match[0].isalpha() and re.search(r"\w\s+$", before):
+        return match[0]
     # A noun ("the cut") or an adjective before its noun is not a figure of speech.
     if idiom.is_alone and not (_is_verb(form, before) if idiom.verb else _is_free(before)):
         return match[0]
@@ -109,7 +131,8 @@ def _said(idiom: _Idiom, lang: str, match: re.Match[str]) -> str:
 
     # Slots are filled in one pass: the text of a slot is not searched for slots.
     plain = _TOKEN.sub(filled, idiom.plain)
-    return plain[0].upper() + plain[1:] if match[0][0].isupper() and not before.strip() else plain
+    begins = match[0][0].isupper() and not re.search(r"\w,?\s*$", before)
+    return plain[0].upper() + plain[1:] if begins else plain
 
 
 def _object(whose: str) -> str:

@@ -144,7 +144,7 @@ class Reader:
         """Read "verses 4 to 8", "the third and fourth verses": first, last or 0, token after it."""
         words = self._words
         if self._word(at) in words.verse:
-            number = self._number(at + 1)
+            number = self._with_zero(self._number(at + 1))
             if number is None:
                 return None
             is_plural = self._is_plural(at)
@@ -340,15 +340,23 @@ class Reader:
         while begins < at + 3 and self._word(begins) in words.begins:
             begins += 1
         if self._word(begins) in words.verse:
-            return self._number(begins + 1)
+            return self._with_zero(self._number(begins + 1))
         # "Chapter 8 and verse 28".
         at += self._word(at) == words.both
         if self._word(at) in words.verse:
-            return self._number(at + 1)
+            return self._with_zero(self._number(at + 1))
         number = self._number(at + (self._word(at) in words.articles))
         if number and number.ordinal and self._word(number.end) in words.verse:
             return Number(number.value, number.end + 1)
         return None
+
+    def _with_zero(self, number: Number | None) -> Number | None:
+        """Return 105 for "one oh five", which has a verse in Psalm 119 only."""
+        if number is None or self._word(number.end) not in self._words.zero:
+            return number
+        unit = self._number(number.end + 1)
+        value = combined([number, replace(unit, value=-unit.value)]) if unit else []
+        return Number(value[0], unit.end) if unit and value else number
 
     def _with_last(self, reference: Reference, end: int) -> tuple[Reference, int]:
         """Return the reference with the last of several verses, and where it ends."""

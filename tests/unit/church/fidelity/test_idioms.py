@@ -138,6 +138,44 @@ def test_an_adjective_keeps_what_stands_before_it(said: str, plain: str) -> None
     assert plainly(said, "en") == plain
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Please stand up for the reading of God's word.",
+        "Put off anger and malice.",
+        "He was praying from nine to five.",
+        "Joseph came up with Moses.",
+        "Fill the waters in the seas.",
+        "They pitched in Rephidim.",
+        "They stood by him under the tree.",
+        "Stars dropped out of the sky.",
+        "Naomi has come back out of Moab.",
+        "He will not speak on his own.",
+        "He walked us through the Red Sea.",
+        "The first man was made a living soul.",
+        "My friend Dusty and I came.",
+        "I preached in Loyal, Wisconsin.",
+    ],
+)
+def test_what_is_meant_literally_stays(said: str) -> None:
+    assert plainly(said, "en") == said
+
+
+@pytest.mark.parametrize(
+    ("said", "plain"),
+    [
+        ("He is a stubborn man.", "He is an obstinate man."),
+        ("She had an unhelpful idea.", "She had a useless idea."),
+        ("Plan A immediately is fake.", "Plan A immediately is false."),
+        ("We prayed. Weary people came.", "We prayed. Tired people came."),
+        ("I am grieved, and they were grieved.", "I am very sad, and they were very sad."),
+        ("He will surely thrust you out.", "He will surely push you out."),
+    ],
+)
+def test_plain_words_fit_their_sentence(said: str, plain: str) -> None:
+    assert plainly(said, "en") == plain
+
+
 def test_a_language_without_a_file_is_left_alone() -> None:
     assert plainly("He beat around the bush.", "de") == "He beat around the bush."
 

@@ -134,6 +134,9 @@ def test_what_is_said_and_recognized_is_read(name: str) -> None:
         ("Peter's second letter, chapter one.", "2 Peter 1"),
         ("Call John 3 times, First, Peter 2 minutes ago.", ""),
         ("Jeremiah, 17, will lead us.", ""),
+        ("Psalm one nineteen, verse one oh five, says it.", "Psalm 119:105"),
+        ("Read verse one oh five of Psalm 119.", "Psalm 119:105"),
+        ("In Luke 17, 10 lepers came, and in Matthew 14 5 loaves.", ""),
     ],
 )
 def test_forms_of_preachers_and_recognizers(text: str, wanted: str) -> None:
