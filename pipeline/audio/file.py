@@ -74,15 +74,19 @@ class MediaFile:
             self._track = _sound(self._container)
             self.samplerate = int(self._track.rate)
             self.channels = len(self._track.layout.channels)
+            self.frames = round(self._length_s() * self.samplerate)
+            """As the file says; it may be slightly wrong."""
+            self._start()
+            # Browsers record without a length: then it is the first piece's, 0 if there is none.
+            if not self.frames:
+                self._rest = next(self._pieces, self._rest)
+                self.frames = len(self._rest)
         except self._failures as error:
             self.close()
             raise MediaError(getattr(error, "strerror", None) or str(error)) from None
         except MediaError:
             self.close()
             raise
-        self.frames = round(self._length_s() * self.samplerate)
-        """As the file says; it may be slightly wrong."""
-        self._start()
 
     def read(self, frames: int, **_: Any) -> NDArray[np.float32]:
         """Return the next frames, shape (n, channels), none at the end. Raises MediaError."""

@@ -41,6 +41,21 @@ class WholeWords:
             self._grow(whole)
 
 
+class Growing:
+    """Passes on a growing text, except what an earlier attempt has already shown."""
+
+    def __init__(self, grow: Callable[[str], None]) -> None:
+        self._grow = grow
+        self._most = 0
+
+    def to(self, text: str) -> None:
+        """Take the text so far."""
+        # Compare lengths: at temperature 0 another attempt starts with the same words.
+        if len(text) > self._most:
+            self._most = len(text)
+            self._grow(text)
+
+
 def one_line(text: str) -> str:
     """Return `text` with single spaces for all white space: a caption is one line."""
     return " ".join(text.split())

@@ -50,15 +50,16 @@ class Commitments:
         """Leading characters of the source text whose translation is `lead`; it is not remade."""
         self.lead = ""
 
-    def prefix(self, utterance: Utterance, stt: Stt) -> tuple[int, ...]:
+    def prefix(self, utterance: Utterance, stt: Stt, lang: str) -> tuple[int, ...]:
         """Return the ids of the tokens with which the recognition of a partial must begin.
 
+        None if they are in another language than `lang`.
         `stt` applies from the start of an utterance. An utterance that resumes after it seemed over
         starts fresh only if its final took back committed words, since these were misheard.
         """
         if utterance.id != self._id:
             self._begin(utterance.id, stt)
-        return tuple(token.id for token in self._source.committed)
+        return tuple(token.id for token in self._source.committed) if lang == self._lang else ()
 
     def go_on(self, transcript: Transcript, reopened: Reopened | None) -> None:
         """Keep the translation of a reopened final while its words are still recognized.

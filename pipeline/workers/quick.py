@@ -306,7 +306,7 @@ class Quick(Worker):
         if self._is_stale(utterance) or not (utterance.is_whole or self._is_due()):
             return
         # The recognizer's prefix belongs to the transcribe thread; this call begins the utterance.
-        self.quick.commits.prefix(utterance, self.quick.settings.stt)
+        self.quick.commits.prefix(utterance, self.quick.settings.stt, transcript.lang)
         self.quick.take(transcript)
 
     def _is_due(self) -> bool:

@@ -272,13 +272,13 @@ class Transcribe(Worker):
         if lang == transcript.lang:
             return transcript
         log.info("spoken language", lang=lang)
-        return self._recognized_in(lang, utterance, anew=True)
+        return self._recognized_in(lang, utterance)
 
-    def _recognized_in(self, lang: str, utterance: Utterance, *, anew: bool = False) -> Transcript:
+    def _recognized_in(self, lang: str, utterance: Utterance) -> Transcript:
         self._doing = utterance
         if isinstance(self._recognizer, MultilingualRecognizer):
             self._recognizer.lang = lang
-        prefix = self._commits.prefix(utterance, self.settings.stt)
+        prefix = self._commits.prefix(utterance, self.settings.stt, lang)
         # One attempt for a partial, since another one follows; two for a final.
         for is_last in (not utterance.is_whole, True):
             try:
@@ -288,8 +288,7 @@ class Transcribe(Worker):
                     lang=lang,
                     free_s=self._free_s,
                     clock=time.monotonic,
-                    # Committed tokens are in the language used before.
-                    prefix=() if anew else prefix,
+                    prefix=prefix,
                 )
             except EngineGoneError:
                 if is_last:

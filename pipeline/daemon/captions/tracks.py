@@ -7,10 +7,14 @@ an eager utterance waits here until it is closed; a record waits until it can no
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass, field, replace
 
 from pipeline.core.types import Caption, Mode, Pcm, Transcript, Utterance
 from pipeline.records.utterance import UtteranceRecord, filtered_record, utterance_record
+
+_DROPPED = 64
+"""The number of remembered utterances without a final."""
 
 
 @dataclass(slots=True)
@@ -61,6 +65,8 @@ class Tracks:
 
     def __init__(self) -> None:
         self._tracks: dict[int, Track] = {}
+        self._dropped: deque[int] = deque(maxlen=_DROPPED)
+        """Utterances that got no final: a partial that an extra language makes late is void."""
 
     def __contains__(self, utterance_id: int) -> bool:
         return utterance_id in self._tracks
@@ -120,7 +126,7 @@ class Tracks:
         """Whether speech has returned to an utterance since, or its final is published."""
         track = self._tracks.get(utterance.id)
         if track is None:
-            return False
+            return not utterance.is_whole and utterance.id in self._dropped
         return utterance.revision < track.revision or track.record is not None
 
     def final_caption(self, made: Caption) -> Caption | None:
@@ -167,6 +173,7 @@ class Tracks:
         """Note that a closed utterance gets no final; return its track if it has settled."""
         track = self.of(transcript.utterance.id)
         track.closed = track.caption = None
+        self._dropped.append(transcript.utterance.id)
         record = filtered_record(transcript, mode=mode, utc=utc, shown=track.shown)
         return self._keep(track, transcript.utterance, record)
 

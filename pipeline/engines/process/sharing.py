@@ -14,11 +14,12 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from pipeline.core.errors import EngineCancelledError, EngineGoneError
 from pipeline.core.types import Translation
+from pipeline.engines.output import Growing
 from pipeline.engines.process.engine_process import EngineProcess
 from pipeline.engines.protocols import PLAIN, TranslationRequest, Translator, never
 
@@ -148,6 +149,8 @@ class LanguageTranslator:
         towards the engine's own deadline; each wait takes at most `deadline_s`.
         """
         engine = self.engine
+        if request.on_text is not None:
+            request = replace(request, on_text=Growing(request.on_text).to)
         while True:
             with self._turns.turn(self) as is_over:
                 engine.target = self.lang

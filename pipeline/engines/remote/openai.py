@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
@@ -14,7 +14,7 @@ import orjson
 from pipeline.core.errors import EngineError
 from pipeline.core.types import Translation
 from pipeline.engines import prompts
-from pipeline.engines.output import Piece, growing, join, read_answer
+from pipeline.engines.output import Growing, Piece, growing, join, read_answer
 from pipeline.engines.protocols import PLAIN, SentencePair, TranslationRequest
 from pipeline.engines.remote.api_server import (
     JSON,
@@ -165,7 +165,7 @@ class OpenAi(RemoteEngine):
 
         def translate_parts() -> None:
             for part in sentences.pack(text, self._fits):
-                growing_part = _Growing(grow)
+                growing_part = Growing(grow)
                 before = previous if not parts else None
                 attempt = partial(self._once, part, before, until_s, growing_part)
                 # Append one by one: `grow` reads `parts`.
@@ -185,7 +185,7 @@ class OpenAi(RemoteEngine):
         raise EngineError("score-unknown", f"{self.server.place} judges no translations.")
 
     def _once(
-        self, part: str, previous: SentencePair | None, until_s: float, growing: _Growing
+        self, part: str, previous: SentencePair | None, until_s: float, growing: Growing
     ) -> Translation:
         asked, begun = prompts.harmless(part), ""
         if previous is not None and self._fits(f"{previous.source} {part} {previous.target}"):
@@ -218,21 +218,6 @@ class OpenAi(RemoteEngine):
         prompt = prompts.render(self._style, text, self._source, self.target)
         size = _tokens(prompt.head + prompt.text + prompt.tail)
         return size + self._cap(text) <= self._context
-
-
-class _Growing:
-    """Passes on a growing text, except what an earlier attempt has already shown."""
-
-    def __init__(self, grow: Callable[[str], None]) -> None:
-        self._grow = grow
-        self._most = 0
-
-    def to(self, text: str) -> None:
-        """Take the text so far."""
-        # Compare lengths: at temperature 0 another attempt starts with the same words.
-        if len(text) > self._most:
-            self._most = len(text)
-            self._grow(text)
 
 
 def _tokens(text: str) -> int:

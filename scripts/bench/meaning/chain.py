@@ -120,7 +120,7 @@ class Chain:
 
     def _caption(self, heard: Recognition) -> tuple[Caption, Caption]:
         transcript = self._transcript(heard)
-        self._quick.commits.prefix(transcript.utterance, self.settings.stt)
+        self._quick.commits.prefix(transcript.utterance, self.settings.stt, transcript.lang)
         self._quick.take(transcript)
         if (waiting := self._drafts.get_nowait()) is not None:
             self._translate.take(waiting)

@@ -22,11 +22,13 @@ CODECS = {
 }
 
 
-def made(path: Path, codec: str, *, sound: bool = True) -> Path:
+def made(
+    path: Path, codec: str, *, sound: bool = True, options: dict[str, str] | None = None
+) -> Path:
     """Write a tone on the left and silence on the right, with video in a video container."""
     times = np.arange(int(RATE * SECONDS)) / RATE
     tone = (0.5 * np.sin(2 * np.pi * 440 * times)).astype(np.float32)
-    with av.open(str(path), "w") as container:
+    with av.open(str(path), "w", options=options or {}) as container:
         audio: Any = None
         if sound:
             audio = container.add_stream(codec, rate=RATE, layout="stereo")
@@ -64,6 +66,17 @@ def test_a_recording_plays_like_a_wav(tmp_path: Path, name: str) -> None:
     assert np.sqrt(np.mean(middle**2)) == pytest.approx(0.5 / np.sqrt(2), rel=0.1)
     hertz = np.argmax(np.abs(np.fft.rfft(middle)))  # one second: a bin is a hertz
     assert hertz == pytest.approx(440, abs=2)
+
+
+def test_a_browsers_recording_does_not_say_how_long_it_is(tmp_path: Path) -> None:
+    path = made(tmp_path / "a.webm", "libopus", options={"live": "1"})
+    with av.open(str(path)) as container:
+        assert container.duration is None
+    source = AudioFile(path, channel=1, pace="fast")
+    source.open()
+    pcm = np.concatenate([block.pcm for block in source.blocks()])
+    source.close()
+    assert len(pcm) / SAMPLE_RATE == pytest.approx(SECONDS, abs=0.15)
 
 
 def test_the_other_channel_is_the_other(tmp_path: Path) -> None:

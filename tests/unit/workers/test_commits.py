@@ -82,7 +82,7 @@ class Speech:
 
     def say(self, source: str, target: str, **options: Any) -> Caption:
         transcript = heard(source, **options)
-        self.prefix = self.commits.prefix(transcript.utterance, self.stt)
+        self.prefix = self.commits.prefix(transcript.utterance, self.stt, transcript.lang)
         self.commits.go_on(transcript, self.reopened)
         standing = self.commits.heard(transcript, keeps=self.keeps)
         rest = replace(transcript, text=transcript.text[self.commits.said :].lstrip())
@@ -191,7 +191,7 @@ def test_spoken_words_that_stand_in_behind_a_final_are_solid_as_far_as_they_are_
     speech.say("Ask not.", "No preguntes.", final=True)
     speech.reopened = Reopened(1, "Ask not.", "No preguntes.")
     transcript = heard("Ask not what your country can")
-    speech.commits.prefix(transcript.utterance, speech.stt)
+    speech.commits.prefix(transcript.utterance, speech.stt, "en")
     speech.commits.go_on(transcript, speech.reopened)
     speech.commits.heard(transcript, keeps=True)
     caption = Caption(transcript, "en", transcript.text, "source", final=False)
@@ -228,7 +228,7 @@ def test_a_text_that_could_not_be_used_takes_its_beginning_with_it() -> None:
     speech = Speech()
     first = speech.say("God is good to all", "Dios es bueno con todos")
     speech.commits.heard_nothing_of_use(utterance(3.0))
-    assert speech.commits.prefix(utterance(3.5), speech.stt) == ()
+    assert speech.commits.prefix(utterance(3.5), speech.stt, "en") == ()
     second = speech.say("God is great to all", "Dios es grande con todos")
     assert second.text.startswith(solid(first)), "what people read stands all the same"
 
@@ -237,7 +237,7 @@ def test_what_the_dictionary_changes_at_the_edge_does_not_stand() -> None:
     speech = Speech()
     rule = Correction("psalm", "psalm twenty three", "Psalm 23", 5)
     transcript = heard("read psalm twenty three", corrections=[rule])
-    speech.commits.prefix(transcript.utterance, speech.stt)
+    speech.commits.prefix(transcript.utterance, speech.stt, "en")
     # The last word is not committed, so nothing that the rule has written is committed.
     assert speech.commits.heard(transcript, keeps=True).source == len("read")
 
@@ -245,7 +245,7 @@ def test_what_the_dictionary_changes_at_the_edge_does_not_stand() -> None:
 def test_spoken_words_that_stand_in_are_solid_as_far_as_they_are_committed() -> None:
     speech = Speech()
     transcript = heard("God is good to all")
-    speech.commits.prefix(transcript.utterance, speech.stt)
+    speech.commits.prefix(transcript.utterance, speech.stt, "en")
     speech.commits.heard(transcript, keeps=True)
     caption = Caption(transcript, "en", transcript.text, "source", False)
     assert solid(speech.commits.shown(caption)) == "God is good to"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import accumulate
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,7 @@ from pipeline.config.loader import changed, load
 from pipeline.config.schema import Settings
 from pipeline.core.errors import EngineCancelledError, EngineGoneError, ModelCrashError
 from pipeline.core.reports import Fault, Report, Retranslated, WorkerEnded
-from pipeline.core.standing import Reopened
+from pipeline.core.standing import Reopened, Token
 from pipeline.core.types import Caption, Pcm, Recognition, Transcript, Translation, Utterance
 from pipeline.dictionary.store import Dictionary
 from pipeline.engines.protocols import Recognizer, Translator
@@ -563,6 +564,36 @@ class Bilingual(FakeRecognizer):
         recognition = super().recognize(pcm, final=final, prefix=prefix)
         text = f"{self.lang} {recognition.text}"
         return replace(recognition, text=text, langs=(("en", 0.02), ("es", 0.98)))
+
+
+class Committing(Bilingual):
+    """Never changes a word, and remembers in which language it was to begin with how many."""
+
+    def __init__(self) -> None:
+        super().__init__(SCRIPT)
+        self.asked: list[tuple[str, int]] = []
+
+    def recognize(self, pcm: Pcm, *, final: bool, prefix: Sequence[int] = ()) -> Recognition:
+        self.asked.append((self.lang, len(prefix)))
+        said = super().recognize(pcm, final=final).text
+        words = [f" {word}" for word in said.split()]
+        ends = accumulate(map(len, words))
+        tokens = tuple(Token(end, word, end - 1) for word, end in zip(words, ends, strict=True))
+        return Recognition(
+            said, tokens=tokens, committed=len(tokens), langs=(("en", 0.9), ("es", 0.1))
+        )
+
+
+def test_words_of_another_language_are_no_beginning_once_an_operator_has_chosen_one() -> None:
+    two = changed(Settings(), {"translate.source": ["en", "es"]})
+    recognizer = Committing()
+    bench = Bench(partial(1, 1, 0.6), recognizer=recognizer, settings=two, read_all=False)
+    bench.worker.take(partial(1, 2, 0.8))
+    bench.worker.spoken.forced = "es"
+    bench.worker.take(partial(1, 3, 0.9))
+    bench.worker.take(partial(1, 4, 1.0))
+    assert [lang for lang, _ in recognizer.asked] == ["en", "en", "es", "es"]
+    assert [count > 0 for _, count in recognizer.asked] == [False, True, False, True]
 
 
 def test_an_utterance_in_another_language_is_heard_again_in_that() -> None:

@@ -54,6 +54,20 @@ def test_what_was_shown_of_a_filtered_text_is_taken_back(setting: CoordinatorFix
     assert (record["filtered"], record["updates"]) == ("stock-phrase", 1)
 
 
+def test_a_partial_that_comes_after_its_final_was_filtered_is_not_shown(
+    setting: CoordinatorFixture,
+) -> None:
+    # An extra language's translator may still be at the partial when the final is filtered.
+    filtered = spoken(2, "silence")
+    setting.coordinator.on_closed(filtered)
+    setting.coordinator.on_filtered(
+        replace(transcript("thanks for watching"), utterance=filtered, filtered="stock-phrase")
+    )
+    setting.coordinator.on_settled(filtered.id)
+    setting.coordinator.show(translated(spoken(1, "partial"), "gracias por ver", final=False))
+    assert setting.board.snapshot().messages == ()
+
+
 def test_faults_and_sources_are_recorded_and_counted(setting: CoordinatorFixture) -> None:
     setting.coordinator.on_fault(Fault("translate", "final-failed", "It failed."))
     setting.coordinator.on_source(SourceChanged(lost=True, message="unplugged"))

@@ -9,6 +9,7 @@ import pytest
 from pipeline.core.errors import EngineCancelledError, EngineGoneError
 from pipeline.core.types import Translation
 from pipeline.engines.process.sharing import LanguageTranslator, Turns
+from pipeline.engines.protocols import PLAIN, TranslationRequest
 from tests.support.fakes import FakeTranslator
 from tests.support.patience import wait_for
 
@@ -112,6 +113,37 @@ def test_the_first_language_comes_at_once_and_what_gave_way_is_made_again() -> N
     assert at.engine.cancelled == ["fr"]
     assert at.engine.done == ["es", "fr"]
     assert sorted(at.made) == ["x-es", "x-fr"]
+
+
+class Writer(FakeTranslator):
+    """Writes two letters at a time until it is cancelled."""
+
+    target = ""
+
+    def translate(self, text: str, request: TranslationRequest = PLAIN) -> Translation:
+        for count in range(2, 8, 2):
+            if self.is_cancelled():
+                raise EngineCancelledError("engine-cancelled", "Cancelled.")
+            if request.on_text is not None:
+                request.on_text(text[:count])
+        return Translation(text, self.name)
+
+
+def test_a_growing_text_never_gets_shorter_when_it_is_made_again() -> None:
+    turns, writer, shown = Turns(), Writer(), list[str]()
+    french = LanguageTranslator(turns, writer, "fr")
+    spanish = LanguageTranslator(turns, writer, "es", is_first=True)
+    first = threading.Thread(target=spanish.translate, args=("x",))
+
+    def show(text: str) -> None:
+        shown.append(text)
+        if len(shown) == 2:
+            first.start()
+            wait_for(writer.is_cancelled)
+
+    french.translate("abcdef", TranslationRequest(on_text=show))
+    first.join(10)
+    assert shown == ["ab", "abcd", "abcdef"]
 
 
 def test_a_text_that_is_not_wanted_any_more_is_given_up_while_it_waits_and_at_work() -> None:
