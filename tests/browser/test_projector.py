@@ -352,6 +352,25 @@ def test_stale_text_is_cleared(hall: DisplayServer, visit: Visit) -> None:
     expect(page.locator(SHOWN)).to_have_text("Oremos.")
 
 
+def test_a_sentence_does_not_leave_with_a_short_one_that_has_left(
+    hall: DisplayServer, visit: Visit
+) -> None:
+    page = visit("/projector?clear=1", **HD)
+    hall.say(1, "Amén.", final=True)
+    expect(page.locator(SHOWN)).to_have_text("Amén.")
+    expect(page.locator(SHOWN)).to_have_count(0)
+    hall.say(2, "Oremos todos juntos.", final=True)
+    expect(page.locator(SHOWN)).to_have_text("Oremos todos juntos.")
+    page = visit("/projector?captions=2&clear=0", **HD)
+    expect(page.locator(SHOWN)).to_have_text(["Amén. Oremos todos juntos."])
+    hall.say(3, "Y ahora la lectura.", final=True)
+    hall.say(4, "Del libro de los Salmos.", final=True)
+    expect(page.locator(SHOWN)).to_have_text(["Y ahora la lectura.", "Del libro de los Salmos."])
+    hall.edit(2, "Oremos.")  # so short that the next one would join it
+    hall.edit(4, "Del Salmo veintitrés.")
+    expect(page.locator(SHOWN)).to_have_text(["Y ahora la lectura.", "Del Salmo veintitrés."])
+
+
 def test_stale_text_is_cleared_while_the_server_is_away(hall: DisplayServer, visit: Visit) -> None:
     """It is cleared although the page keeps trying to reconnect."""
     page = visit("/projector?clear=3", "Math.random = () => 0;", **HD)
