@@ -30,6 +30,7 @@ export class Queue {
 
   /** All items to show of `captions` to a reader of `lang`, oldest first; count them as offered. */
   take(captions, lang) {
+    this.#folded.clear(); // Another service may have the same ids.
     const all = this.#items(captions, lang);
     this.#offered = new Map(all.map((item) => [item.id, item.seq]));
     return all;
