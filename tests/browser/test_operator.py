@@ -160,6 +160,18 @@ def test_a_tablet_is_let_in_by_six_digits_and_stays_in(hall: OperatorServer, vis
     tablet.get_by_label("Code").fill(code.translate(str.maketrans("0123456789", "٠١٢٣٤٥٦٧٨٩")))
     tablet.keyboard.press("Enter")
     expect(tablet.locator("#pause")).to_be_enabled()
+
+    desk.get_by_role("button", name="Add a volunteer").click()
+    expect(desk.locator("#invitation")).to_be_visible()
+    code = desk.locator("#invitation-code").inner_text()
+    phone = desk.context.browser.new_context(**TABLET).new_page()  # type: ignore[union-attr]
+    phone.goto(f"{hall.url}/operator")
+    phone.get_by_label("Your name").fill("Maria")  # of the same name
+    phone.get_by_label("Code").fill(code)
+    phone.keyboard.press("Enter")
+    expect(phone.locator("#pause")).to_be_enabled()
+    expect(desk.locator("#invitation")).to_be_hidden()
+    phone.context.close()
     tablet.context.close()
 
 

@@ -194,7 +194,7 @@ const RECEIVE = {
     keepDevice(token);
   },
   invitation: (message) => volunteers.invite(message),
-  volunteers: (message) => volunteers.put(message),
+  volunteers: (message) => volunteers.changed(message),
   health(message) {
     panel.put(message);
     reminder.health(message);
