@@ -85,13 +85,17 @@ def test_a_token_in_an_address_lets_in_and_goes_nowhere(
         assert page.url == f"{hall.url}/operator"
 
 
-def test_it_works_where_the_browser_keeps_nothing(visit: Visit) -> None:
+def test_it_works_where_the_browser_keeps_nothing(hall: OperatorServer, visit: Visit) -> None:
     forbidden = "get() { throw new DOMException('no', 'SecurityError'); }"
     script = "".join(
         f"Object.defineProperty(window, '{name}Storage', {{{forbidden}}});"
         for name in ("local", "session")
     )
+    hall.facts.hold_doubtful = True
     page = opened(visit, script=script)
+    hall.hear(1, "He is our peace.", "Él es la guerra.", draft="Él es paz.", is_doubtful=True)
+    page.locator("#hear").click()
+    expect(page.locator("#hear")).to_have_text("Stop")
     setup(page).locator("#keys").uncheck()
     page.keyboard.press("p")
     expect(page.locator("#state")).to_have_text("Listening")

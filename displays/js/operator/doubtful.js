@@ -2,7 +2,6 @@
 // changes or removes it.
 
 import { setLanguage } from "../shared/i18n.js";
-import { loadToken } from "../shared/operator_token.js";
 import { button } from "./controls.js";
 import { notify } from "./notify.js";
 import { Sound } from "./sound.js";
@@ -11,7 +10,7 @@ import { fill, wording } from "./wording.js";
 const TICK_MS = 100;
 
 /**
- * `server` has the languages of this page; `command(name, fields)` sends the decision;
+ * `server` has the languages of this page, `operator` its token; `command(name, fields)` sends the decision;
  * `onChange({ id, caption, isForeign })` opens the editor; foreign: not this page's languages.
  */
 export class Doubtful {
@@ -26,7 +25,7 @@ export class Doubtful {
   #marked = null;
   #isAble = false;
 
-  constructor(server, command, onChange) {
+  constructor(server, operator, command, onChange) {
     document.getElementById("approve").addEventListener("click", () => command("approve", this.#about));
     document.getElementById("remove").addEventListener("click", () => command("hide", this.#about));
     document.getElementById("change").addEventListener("click", () => {
@@ -34,7 +33,7 @@ export class Doubtful {
       const isForeign = ![server.lang, server.source].includes(target.lang);
       onChange({ id, caption: { source, target, revision, final: true }, record: null, compare: null, isForeign });
     });
-    this.#hear.addEventListener("click", () => this.#listen());
+    this.#hear.addEventListener("click", () => this.#listen(operator.token));
     setInterval(() => this.#held.size > 0 && this.#draw(), TICK_MS);
   }
 
@@ -87,10 +86,10 @@ export class Doubtful {
   }
 
   /** Play the audio of the caption, or stop it. */
-  async #listen() {
+  async #listen(token) {
     if (this.#sound.isPlaying) return this.#sound.stop();
     const { id, target } = this.#now;
-    const isThere = await this.#sound.play(`/do/hear?id=${id}&lang=${encodeURIComponent(target.lang)}`, loadToken());
+    const isThere = await this.#sound.play(`/do/hear?id=${id}&lang=${encodeURIComponent(target.lang)}`, token);
     if (!isThere) notify(wording.hear_gone, "bad");
   }
 

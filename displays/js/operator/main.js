@@ -55,7 +55,7 @@ const editDialog = new EditDialog({
   },
 });
 const suggestion = new Suggestion(command);
-const doubtful = new Doubtful(server, command, (entry) => editDialog.open(entry, ""));
+const doubtful = new Doubtful(server, operator, command, (entry) => editDialog.open(entry, ""));
 const notes = new SermonNotes(command);
 const typing = new Typing(command);
 const volunteers = new VolunteerList((message) => connection.send(message));
