@@ -48,10 +48,10 @@ const editDialog = new EditDialog({
   onOpen: (id) => command("settle", { id }),
   onSave(saved) {
     const { id, lang, revision, heard, text } = saved;
-    if (heard) command("correct", { id, lang, revision, text: heard, target: text });
-    else command("edit", { id, lang, revision, text });
+    const isSent = heard ? command("correct", { id, lang, revision, text: heard, target: text }) : command("edit", { id, lang, revision, text });
     // A rendering is saved for the first language only.
-    if (operator.dictionary) holdOffer.offer(lang === server.targets[0] ? saved : { ...saved, text: "" }, utterances.get(id));
+    if (isSent && operator.dictionary) holdOffer.offer(lang === server.targets[0] ? saved : { ...saved, text: "" }, utterances.get(id));
+    return isSent;
   },
 });
 const suggestion = new Suggestion(command);
