@@ -58,9 +58,9 @@ export class Doubtful {
   }
 
   /** Handle `caption`: ask about a marked one until three later ones are final. */
-  caption({ id, final, source, target, revision, doubtful }) {
+  caption({ id, final, source, target, revision, doubtful, start_s: startS, end_s: endS }) {
     const marked = this.#marked;
-    if (doubtful) this.#marked = { id, source, target, revision };
+    if (doubtful) this.#marked = { id, source, target, revision, startS, endS };
     else if (marked && (marked.id === id || (final && id > marked.id + 2))) this.#marked = null;
     this.#draw();
   }
@@ -77,10 +77,10 @@ export class Doubtful {
     this.#marked = null;
   }
 
-  /** Drop everything: it was taken off the record. */
-  forget() {
+  /** Drop what was taken off the record. Finals are held back for seconds only: all of them. */
+  forget({ from_s: fromS, to_s: toS }) {
     this.#held.clear();
-    this.#marked = null;
+    if (this.#marked && this.#marked.endS > fromS && this.#marked.startS < toS) this.#marked = null;
     this.#sound.stop();
     this.#draw();
   }

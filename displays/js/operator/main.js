@@ -171,12 +171,13 @@ const RECEIVE = {
     onDone(message);
     operator.dictionary = message.dictionary;
     suggestion.put(suggested ?? {});
+    // Each once: a new connection must not close what somebody is typing in.
+    message.purged.filter((stretch) => !utterances.hasForgotten(stretch)).forEach(forget);
     doubtful.reset(message.doubtful ?? []);
     notes.put(message.notes ?? {});
     operator.offRecordS = message.off_record_s;
     showKeptSound(message.keep_audio, element["keep-audio"]);
     showModels(message.models, element.models, element.starter);
-    message.purged.forEach(forget);
     volunteers.put({ names: message.volunteers ?? [] });
     for (const record of records) utterances.record(record);
     for (const compare of compares) utterances.compare(compare);
@@ -223,8 +224,7 @@ function onDone({ name, undo, paused, blank, off_record: offRecord, song, spoken
 
 /** Drop everything that was said between two times, and close the dialogs. */
 function forget(stretch) {
-  utterances.forget(stretch);
-  for (const each of [doubtful, holdOffer, editDialog]) each.forget();
+  for (const each of [utterances, doubtful, holdOffer, editDialog]) each.forget(stretch);
   for (const dialog of document.querySelectorAll("dialog[open]")) dialog.close();
   draw(); // at once: a background page has no frames
 }
