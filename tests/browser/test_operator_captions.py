@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 
 from scripts.support.operator_server import OperatorServer
 from tests.browser.conftest import Visit, place_of
-from tests.support.console import TABLET, audience, keeper, opened, row
+from tests.support.console import TABLET, audience, keeper, opened, reconnect, row
 from tests.support.verses import small_index
 
 pytestmark = pytest.mark.browser
@@ -678,6 +678,18 @@ def test_keep_says_what_else_it_would_change_and_is_not_offered_for_a_word_of_ev
     expect(row(page, 3).locator(".heard")).to_have_text("my help comes from the Lord")
     page.wait_for_timeout(300)
     expect(page.locator("#hold")).to_be_hidden()
+
+
+def test_a_marked_caption_is_asked_about_after_a_new_connection(
+    hall: OperatorServer, visit: Visit
+) -> None:
+    hall.facts.hold_doubtful = True
+    page = opened(visit)
+    hall.hear(1, "Grace is free.", "La gracia es libre.", draft="Gracia", is_doubtful=True)
+    hall.let_go()
+    expect(page.locator("#doubt-title")).to_have_text("On the screens, marked (?):")
+    reconnect(page)
+    expect(page.locator("#doubt")).to_be_visible()
 
 
 def test_a_text_that_could_not_be_sent_is_still_there(hall: OperatorServer, visit: Visit) -> None:

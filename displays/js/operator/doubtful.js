@@ -72,8 +72,8 @@ export class Doubtful {
     this.#draw();
   }
 
-  /** Start again in another language, whose captions are sent again; held-back finals stay. */
-  changeLanguage() {
+  /** All captions are sent again, such as in another language; held-back finals stay. */
+  startAgain() {
     this.#marked = null;
   }
 

@@ -138,11 +138,11 @@ const RECEIVE = {
   hello(hello) {
     Object.assign(server, { mode: hello.mode, state: hello.state, reason: hello.reason, source: hello.source, lang: hello.lang, targets: hello.targets });
     showLanguages(hello, (lang) => connection.subscribe(lang));
-    doubtful.changeLanguage();
+    if (!hello.resumed) doubtful.startAgain();
     typing.onHello(hello);
     utterances.onHello(hello);
     for (const caption of hello.captions) doubtful.caption(caption);
-    server.heard = hello.captions.findLast(({ source }) => source.text !== "")?.source.lang ?? "";
+    server.heard = hello.captions.findLast(({ source }) => source.text !== "")?.source.lang ?? (hello.resumed ? server.heard : "");
     render();
   },
   notice: (message) => typing.onNotice(message),
