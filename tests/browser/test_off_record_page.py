@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 from pipeline.core.files import LineFile
 from scripts.support.operator_server import OperatorServer
 from tests.browser.conftest import Visit, until
-from tests.support.console import audience, opened, row
+from tests.support.console import audience, opened, reconnect, row
 
 pytestmark = pytest.mark.browser
 
@@ -185,3 +185,21 @@ def test_keys_do_nothing_where_somebody_types_or_looks_elsewhere(
     page.keyboard.press("p")
     expect(page.locator("#state")).to_have_text("Paused")
     assert not hall.facts.blank
+
+
+def test_a_new_connection_does_not_repeat_an_earlier_stretch(
+    hall: OperatorServer, visit: Visit
+) -> None:
+    """It would close what the operator is typing in, and drop the finals that wait for a look."""
+    hall.facts.hold_doubtful = True
+    desk = opened(visit)
+    hold(desk)
+    desk.locator("#off-record").click()
+    expect(desk.locator("#state")).to_have_text("Listening")
+    hall.hear(9, "He is our peace.", "Él es la guerra.", draft="Él es paz.", is_doubtful=True)
+    late = opened(visit)
+    expect(late.locator("#doubt")).to_be_visible()
+    desk.locator("#type").click()
+    reconnect(desk)
+    expect(desk.locator("#doubt")).to_be_visible()
+    expect(desk.locator("#type-dialog")).to_be_visible()

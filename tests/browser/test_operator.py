@@ -85,13 +85,17 @@ def test_a_token_in_an_address_lets_in_and_goes_nowhere(
         assert page.url == f"{hall.url}/operator"
 
 
-def test_it_works_where_the_browser_keeps_nothing(visit: Visit) -> None:
+def test_it_works_where_the_browser_keeps_nothing(hall: OperatorServer, visit: Visit) -> None:
     forbidden = "get() { throw new DOMException('no', 'SecurityError'); }"
     script = "".join(
         f"Object.defineProperty(window, '{name}Storage', {{{forbidden}}});"
         for name in ("local", "session")
     )
+    hall.facts.hold_doubtful = True
     page = opened(visit, script=script)
+    hall.hear(1, "He is our peace.", "Él es la guerra.", draft="Él es paz.", is_doubtful=True)
+    page.locator("#hear").click()
+    expect(page.locator("#hear")).to_have_text("Stop")
     setup(page).locator("#keys").uncheck()
     page.keyboard.press("p")
     expect(page.locator("#state")).to_have_text("Listening")
@@ -160,6 +164,18 @@ def test_a_tablet_is_let_in_by_six_digits_and_stays_in(hall: OperatorServer, vis
     tablet.get_by_label("Code").fill(code.translate(str.maketrans("0123456789", "٠١٢٣٤٥٦٧٨٩")))
     tablet.keyboard.press("Enter")
     expect(tablet.locator("#pause")).to_be_enabled()
+
+    desk.get_by_role("button", name="Add a volunteer").click()
+    expect(desk.locator("#invitation")).to_be_visible()
+    code = desk.locator("#invitation-code").inner_text()
+    phone = desk.context.browser.new_context(**TABLET).new_page()  # type: ignore[union-attr]
+    phone.goto(f"{hall.url}/operator")
+    phone.get_by_label("Your name").fill("Maria")  # of the same name
+    phone.get_by_label("Code").fill(code)
+    phone.keyboard.press("Enter")
+    expect(phone.locator("#pause")).to_be_enabled()
+    expect(desk.locator("#invitation")).to_be_hidden()
+    phone.context.close()
     tablet.context.close()
 
 

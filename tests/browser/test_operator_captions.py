@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 
 from scripts.support.operator_server import OperatorServer
 from tests.browser.conftest import Visit, place_of
-from tests.support.console import TABLET, audience, keeper, opened, row
+from tests.support.console import TABLET, audience, keeper, opened, reconnect, row
 from tests.support.verses import small_index
 
 pytestmark = pytest.mark.browser
@@ -678,3 +678,42 @@ def test_keep_says_what_else_it_would_change_and_is_not_offered_for_a_word_of_ev
     expect(row(page, 3).locator(".heard")).to_have_text("my help comes from the Lord")
     page.wait_for_timeout(300)
     expect(page.locator("#hold")).to_be_hidden()
+
+
+def test_a_marked_caption_is_asked_about_after_a_new_connection(
+    hall: OperatorServer, visit: Visit
+) -> None:
+    hall.facts.hold_doubtful = True
+    page = opened(visit)
+    hall.hear(1, "Grace is free.", "La gracia es libre.", draft="Gracia", is_doubtful=True)
+    hall.let_go()
+    expect(page.locator("#doubt-title")).to_have_text("On the screens, marked (?):")
+    reconnect(page)
+    expect(page.locator("#doubt")).to_be_visible()
+
+
+def test_a_text_that_could_not_be_sent_is_still_there(hall: OperatorServer, visit: Visit) -> None:
+    page = opened(visit)
+    hall.hear(1, "peace be with you", "La paz.")
+    page.locator("#type").click()
+    page.locator("#type-text").fill("Children may go now.")
+    hall.close()
+    expect(page.locator("#state")).to_have_text("Connection lost")
+    page.keyboard.press("Enter")
+    expect(page.locator("#notice")).to_contain_text("Not done")
+    hall.open()
+    expect(page.locator("#type")).to_be_enabled()
+    page.locator("#type").click()
+    expect(page.locator("#type-text")).to_have_value("Children may go now.")
+    page.keyboard.press("Escape")
+    page.locator("#edit").click()
+    page.locator("#edit-text").fill("La paz sea con ustedes.")
+    hall.close()
+    expect(page.locator("#state")).to_have_text("Connection lost")
+    page.keyboard.press("Enter")
+    expect(page.locator("#edit-dialog")).to_be_visible()
+    hall.open()
+    expect(page.locator("#pause")).to_be_enabled()
+    page.locator("#edit-text").press("Enter")
+    expect(page.locator("#edit-dialog")).to_be_hidden()
+    expect(row(page, 1).locator(".shown .text")).to_have_text("La paz sea con ustedes.")

@@ -8,6 +8,7 @@ from itertools import pairwise
 import pytest
 from playwright.sync_api import Browser, Page, WebSocketRoute, expect
 
+from pipeline.captions.board import CaptionBoard
 from pipeline.config.schema import Church
 from scripts.support.display_server import DisplayServer
 from scripts.support.records import caption
@@ -350,6 +351,38 @@ def test_stale_text_is_cleared(hall: DisplayServer, visit: Visit) -> None:
     hall.edit(1, "Amén y amén.")  # an edit does not bring back a caption that has left
     hall.say(2, "Oremos.", final=True)
     expect(page.locator(SHOWN)).to_have_text("Oremos.")
+
+
+def test_a_sentence_does_not_leave_with_a_short_one_that_has_left(
+    hall: DisplayServer, visit: Visit
+) -> None:
+    page = visit("/projector?clear=1", **HD)
+    hall.say(1, "Amén.", final=True)
+    expect(page.locator(SHOWN)).to_have_text("Amén.")
+    expect(page.locator(SHOWN)).to_have_count(0)
+    hall.say(2, "Oremos todos juntos.", final=True)
+    expect(page.locator(SHOWN)).to_have_text("Oremos todos juntos.")
+    page = visit("/projector?captions=2&clear=0", **HD)
+    expect(page.locator(SHOWN)).to_have_text(["Amén. Oremos todos juntos."])
+    hall.say(3, "Y ahora la lectura.", final=True)
+    hall.say(4, "Del libro de los Salmos.", final=True)
+    expect(page.locator(SHOWN)).to_have_text(["Y ahora la lectura.", "Del libro de los Salmos."])
+    hall.edit(2, "Oremos.")  # so short that the next one would join it
+    hall.edit(4, "Del Salmo veintitrés.")
+    expect(page.locator(SHOWN)).to_have_text(["Y ahora la lectura.", "Del Salmo veintitrés."])
+
+
+def test_another_service_does_not_show_the_words_of_the_one_before(
+    hall: DisplayServer, visit: Visit
+) -> None:
+    page = visit("/projector?mode=blocks&clear=0", **HD)
+    hall.say(1, "La sesión de ayer fue larga.", final=True)
+    expect(page.locator(SHOWN)).to_have_text("La sesión de ayer fue larga.")
+    hall.close()
+    hall.boards = {"es": CaptionBoard("two", "en", "es", 200)}
+    hall.say(1, "Buenos días a todos ustedes.", final=True)
+    hall.open()
+    expect(page.locator(SHOWN)).to_have_text("Buenos días a todos ustedes.")
 
 
 def test_stale_text_is_cleared_while_the_server_is_away(hall: DisplayServer, visit: Visit) -> None:

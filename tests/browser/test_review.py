@@ -234,6 +234,22 @@ def test_killed_and_started_again_nothing_is_lost(
     assert [key for key, *_ in pairs(folder)] == [1, 2, 4]
 
 
+def test_a_page_that_stayed_open_since_last_week_shows_this_weeks_service(
+    visit: Open, served: Reviewing, folder: Path, tmp_path: Path
+) -> None:
+    page = visit()
+    expect(items(page)).to_have_count(3)
+    served.stop()
+    items(page).nth(0).get_by_role("button", name="It is right").click()  # not sent any more
+    served.folder = reviewable(tmp_path / "next", 1, [("Amen.", "Amén.", "Así sea.")] * 2)
+    served.folder = served.folder.rename(folder.parent / "2026-11-29T09-30-00")
+    served.start()
+    expect(page.locator("#session")).to_contain_text("29 November 2026", timeout=20_000)
+    expect(items(page)).to_have_count(1)
+    expect(items(page).locator(".source-text")).to_have_value("Amen.")
+    assert outcomes(served.review) == {2: "open"}
+
+
 def test_text_is_text_in_any_direction(tmp_path: Path, browser: Browser) -> None:
     folder = reviewable(tmp_path, 2)
     queue = lines(folder / QUEUE)

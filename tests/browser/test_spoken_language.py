@@ -13,7 +13,7 @@ from pipeline.core.reports import Rendition
 from scripts.support.operator_server import OperatorServer
 from scripts.support.records import caption
 from tests.browser.conftest import Visit
-from tests.support.console import opened
+from tests.support.console import opened, reconnect
 from tests.support.patience import wait_for
 
 pytestmark = pytest.mark.browser
@@ -44,6 +44,8 @@ def test_the_desk_shows_which_language_is_heard_and_forces_one(
     expect(strip).to_have_text(["By itself: English", "English", "Español"])
     testify(hall)
     expect(strip).to_have_text(["By itself: Español", "English", "Español"])
+    expect(strip.nth(2)).to_have_class("heard")
+    reconnect(page)  # nothing has been said since
     expect(strip.nth(2)).to_have_class("heard")
     strip.nth(1).click()
     expect(strip.nth(1)).to_have_attribute("aria-pressed", "true")

@@ -39,6 +39,12 @@ def row(page: Page, number: int) -> Locator:
     return page.locator(f".row[data-id='{number}']")
 
 
+def reconnect(page: Page) -> None:
+    """Let the console open a new connection, and wait until it has all of its messages."""
+    page.evaluate("address.textContent = ''; window.dispatchEvent(new Event('online'))")
+    expect(page.locator("#address")).not_to_be_empty()
+
+
 def audience(visit: Visit) -> Page:
     """Open the audience page."""
     page = visit("/")

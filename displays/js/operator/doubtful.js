@@ -2,7 +2,6 @@
 // changes or removes it.
 
 import { setLanguage } from "../shared/i18n.js";
-import { loadToken } from "../shared/operator_token.js";
 import { button } from "./controls.js";
 import { notify } from "./notify.js";
 import { Sound } from "./sound.js";
@@ -11,7 +10,7 @@ import { fill, wording } from "./wording.js";
 const TICK_MS = 100;
 
 /**
- * `server` has the languages of this page; `command(name, fields)` sends the decision;
+ * `server` has the languages of this page, `operator` its token; `command(name, fields)` sends the decision;
  * `onChange({ id, caption, isForeign })` opens the editor; foreign: not this page's languages.
  */
 export class Doubtful {
@@ -26,7 +25,7 @@ export class Doubtful {
   #marked = null;
   #isAble = false;
 
-  constructor(server, command, onChange) {
+  constructor(server, operator, command, onChange) {
     document.getElementById("approve").addEventListener("click", () => command("approve", this.#about));
     document.getElementById("remove").addEventListener("click", () => command("hide", this.#about));
     document.getElementById("change").addEventListener("click", () => {
@@ -34,7 +33,7 @@ export class Doubtful {
       const isForeign = ![server.lang, server.source].includes(target.lang);
       onChange({ id, caption: { source, target, revision, final: true }, record: null, compare: null, isForeign });
     });
-    this.#hear.addEventListener("click", () => this.#listen());
+    this.#hear.addEventListener("click", () => this.#listen(operator.token));
     setInterval(() => this.#held.size > 0 && this.#draw(), TICK_MS);
   }
 
@@ -59,9 +58,9 @@ export class Doubtful {
   }
 
   /** Handle `caption`: ask about a marked one until three later ones are final. */
-  caption({ id, final, source, target, revision, doubtful }) {
+  caption({ id, final, source, target, revision, doubtful, start_s: startS, end_s: endS }) {
     const marked = this.#marked;
-    if (doubtful) this.#marked = { id, source, target, revision };
+    if (doubtful) this.#marked = { id, source, target, revision, startS, endS };
     else if (marked && (marked.id === id || (final && id > marked.id + 2))) this.#marked = null;
     this.#draw();
   }
@@ -73,24 +72,24 @@ export class Doubtful {
     this.#draw();
   }
 
-  /** Start again in another language, whose captions are sent again; held-back finals stay. */
-  changeLanguage() {
+  /** All captions are sent again, such as in another language; held-back finals stay. */
+  startAgain() {
     this.#marked = null;
   }
 
-  /** Drop everything: it was taken off the record. */
-  forget() {
+  /** Drop what was taken off the record. Finals are held back for seconds only: all of them. */
+  forget({ from_s: fromS, to_s: toS }) {
     this.#held.clear();
-    this.#marked = null;
+    if (this.#marked && this.#marked.endS > fromS && this.#marked.startS < toS) this.#marked = null;
     this.#sound.stop();
     this.#draw();
   }
 
   /** Play the audio of the caption, or stop it. */
-  async #listen() {
+  async #listen(token) {
     if (this.#sound.isPlaying) return this.#sound.stop();
     const { id, target } = this.#now;
-    const isThere = await this.#sound.play(`/do/hear?id=${id}&lang=${encodeURIComponent(target.lang)}`, loadToken());
+    const isThere = await this.#sound.play(`/do/hear?id=${id}&lang=${encodeURIComponent(target.lang)}`, token);
     if (!isThere) notify(wording.hear_gone, "bad");
   }
 

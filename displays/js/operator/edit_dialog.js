@@ -13,7 +13,8 @@ function seen(entry) {
 
 /**
  * `onOpen(id)` runs before it opens. `onSave({ id, lang, revision, heard, text, before })` gets
- * the changed texts, "" for an unchanged one; `before` has the texts of that `revision`.
+ * the changed texts, "" for an unchanged one; `before` has the texts of that `revision`. It returns
+ * false if there is no connection: then the dialog stays.
  */
 export class EditDialog {
   #dialog = document.getElementById("edit-dialog");
@@ -44,9 +45,14 @@ export class EditDialog {
       const isCorrected = now.heard !== "" && now.heard !== heard;
       const isEdited = now.text !== "" && (!isCorrected || now.text !== text);
       if (this.#save.disabled || !(isCorrected || isEdited)) return;
-      this.#sent = { entry: this.#entry, ...now };
-      onSave({ id: this.#entry.id, lang, revision, heard: isCorrected ? now.heard : "", text: isEdited ? now.text : "", before: this.#before });
-      this.#dialog.close();
+      const saved = { id: this.#entry.id, lang, revision, heard: isCorrected ? now.heard : "", text: isEdited ? now.text : "", before: this.#before };
+      if (onSave(saved)) {
+        this.#sent = { entry: this.#entry, ...now };
+        this.#dialog.close();
+      } else {
+        this.#newsSays.textContent = wording.not_done;
+        [this.#news.hidden, this.#newsTake.hidden] = [false, true];
+      }
     });
     this.#dialog.querySelector(".cancel").addEventListener("click", () => this.#dialog.close());
     this.#newsTake.addEventListener("click", () => {

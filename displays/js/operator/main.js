@@ -48,14 +48,14 @@ const editDialog = new EditDialog({
   onOpen: (id) => command("settle", { id }),
   onSave(saved) {
     const { id, lang, revision, heard, text } = saved;
-    if (heard) command("correct", { id, lang, revision, text: heard, target: text });
-    else command("edit", { id, lang, revision, text });
+    const isSent = heard ? command("correct", { id, lang, revision, text: heard, target: text }) : command("edit", { id, lang, revision, text });
     // A rendering is saved for the first language only.
-    if (operator.dictionary) holdOffer.offer(lang === server.targets[0] ? saved : { ...saved, text: "" }, utterances.get(id));
+    if (isSent && operator.dictionary) holdOffer.offer(lang === server.targets[0] ? saved : { ...saved, text: "" }, utterances.get(id));
+    return isSent;
   },
 });
 const suggestion = new Suggestion(command);
-const doubtful = new Doubtful(server, command, (entry) => editDialog.open(entry, ""));
+const doubtful = new Doubtful(server, operator, command, (entry) => editDialog.open(entry, ""));
 const notes = new SermonNotes(command);
 const typing = new Typing(command);
 const volunteers = new VolunteerList((message) => connection.send(message));
@@ -138,11 +138,11 @@ const RECEIVE = {
   hello(hello) {
     Object.assign(server, { mode: hello.mode, state: hello.state, reason: hello.reason, source: hello.source, lang: hello.lang, targets: hello.targets });
     showLanguages(hello, (lang) => connection.subscribe(lang));
-    doubtful.changeLanguage();
+    if (!hello.resumed) doubtful.startAgain();
     typing.onHello(hello);
     utterances.onHello(hello);
     for (const caption of hello.captions) doubtful.caption(caption);
-    server.heard = hello.captions.findLast(({ source }) => source.text !== "")?.source.lang ?? "";
+    server.heard = hello.captions.findLast(({ source }) => source.text !== "")?.source.lang ?? (hello.resumed ? server.heard : "");
     render();
   },
   notice: (message) => typing.onNotice(message),
@@ -171,12 +171,13 @@ const RECEIVE = {
     onDone(message);
     operator.dictionary = message.dictionary;
     suggestion.put(suggested ?? {});
+    // Each once: a new connection must not close what somebody is typing in.
+    message.purged.filter((stretch) => !utterances.hasForgotten(stretch)).forEach(forget);
     doubtful.reset(message.doubtful ?? []);
     notes.put(message.notes ?? {});
     operator.offRecordS = message.off_record_s;
     showKeptSound(message.keep_audio, element["keep-audio"]);
     showModels(message.models, element.models, element.starter);
-    message.purged.forEach(forget);
     volunteers.put({ names: message.volunteers ?? [] });
     for (const record of records) utterances.record(record);
     for (const compare of compares) utterances.compare(compare);
@@ -194,7 +195,7 @@ const RECEIVE = {
     keepDevice(token);
   },
   invitation: (message) => volunteers.invite(message),
-  volunteers: (message) => volunteers.put(message),
+  volunteers: (message) => volunteers.changed(message),
   health(message) {
     panel.put(message);
     reminder.health(message);
@@ -223,8 +224,7 @@ function onDone({ name, undo, paused, blank, off_record: offRecord, song, spoken
 
 /** Drop everything that was said between two times, and close the dialogs. */
 function forget(stretch) {
-  utterances.forget(stretch);
-  for (const each of [doubtful, holdOffer, editDialog]) each.forget();
+  for (const each of [utterances, doubtful, holdOffer, editDialog]) each.forget(stretch);
   for (const dialog of document.querySelectorAll("dialog[open]")) dialog.close();
   draw(); // at once: a background page has no frames
 }

@@ -45,7 +45,7 @@ export function place(raw, words) {
 
 /**
  * `onAdd(heard, write)` adds a rule. `onHold(say, write, instead)` sets a translation for this
- * service; before that, `onAsk(say, write, instead)` requests a preview of the changes.
+ * service; both return false if there is no connection. Before that, `onAsk(say, write, instead)` requests a preview of the changes.
  */
 export class RuleDialog {
   #dialog = document.getElementById("rule-dialog");
@@ -69,9 +69,8 @@ export class RuleDialog {
       event.preventDefault();
       const [heard, write] = this.#rule();
       if (objection(heard, write).stops) return;
-      if (this.#isTerm) onHold(heard, write, this.#instead);
-      else onAdd(heard, write);
-      this.#dialog.close();
+      if (this.#isTerm ? onHold(heard, write, this.#instead) : onAdd(heard, write)) this.#dialog.close();
+      else this.#problem.textContent = wording.not_done;
     });
     for (const input of [this.#heard, this.#write]) input.addEventListener("input", () => this.#judge());
     this.#chips.addEventListener("click", (event) => this.#touch(event.target.closest("button")));

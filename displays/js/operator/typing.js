@@ -29,8 +29,7 @@ export class Typing {
       const text = this.#text.value.trim();
       const { kind, lang } = this.#form.elements;
       if (!text) return;
-      command(kind.value, { text, lang: lang.value });
-      this.#text.value = "";
+      if (command(kind.value, { text, lang: lang.value })) this.#text.value = "";
       this.#dialog.close();
     });
     this.#dialog.querySelector(".cancel").addEventListener("click", () => this.#dialog.close());

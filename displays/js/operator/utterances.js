@@ -8,6 +8,7 @@ export class Utterances {
   #entries = new Map();
   #lang = "";
   #session = "";
+  #forgotten = new Set(); // ends of stretches of this session that are off the record
   #doubts = new DoubtScale();
   #limit;
 
@@ -18,7 +19,7 @@ export class Utterances {
   /** Handle `hello`: the changes since the last connection, or all captions. */
   onHello({ session, lang, resumed, captions }) {
     // The ids of another session belong to other captions.
-    if (session !== this.#session) this.#entries.clear();
+    if (session !== this.#session) for (const kept of [this.#entries, this.#forgotten]) kept.clear();
     this.#session = session;
     this.#lang = lang;
     for (const entry of this.#entries.values()) entry.lang = lang;
@@ -49,8 +50,14 @@ export class Utterances {
     this.#prune();
   }
 
+  /** Whether this time range of the session was dropped before. */
+  hasForgotten({ to_s: toS }) {
+    return this.#forgotten.has(toS);
+  }
+
   /** Handle `purged`: drop every entry that overlaps the time range. */
   forget({ from_s: fromS, to_s: toS }) {
+    this.#forgotten.add(toS);
     for (const [id, { caption, record }] of this.#entries) {
       const { start_s: startS, end_s: endS } = record ?? caption ?? { start_s: fromS, end_s: toS };
       if (endS > fromS && startS < toS) this.#entries.delete(id);

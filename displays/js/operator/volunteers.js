@@ -25,7 +25,13 @@ export class VolunteerList {
     document.getElementById("invite").addEventListener("click", () => send({ type: "invite" }));
   }
 
-  /** Handle `volunteers`. One more than before means that the code was used. */
+  /** Handle `volunteers`. Not fewer than before: the code was used, also by one of the same name. */
+  changed(message) {
+    if (message.names.length >= this.#count) this.#hide();
+    this.put(message);
+  }
+
+  /** Show the volunteers' `names`. */
   put({ names }) {
     if (names.length > this.#count) this.#hide();
     this.#count = names.length;

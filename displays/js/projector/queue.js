@@ -6,6 +6,12 @@ import { pagesOf } from "./pages.js";
 
 const HOLD_MS = 2500; // How long a word or two wait for a sentence to join.
 
+/** The blocks of captions; none joins one that has left the screen: it would not be shown. */
+function apart(captions, lang, gone) {
+  const left = captions.filter(({ id }) => id <= gone);
+  return [...blocksOf(left, lang), ...blocksOf(captions.slice(left.length), lang)];
+}
+
 /**
  * Growing blocks (committed prefix, or with `tail` all), or (`blocks`) whole sentences; long ones
  * are in pages (`paged`) of `lines`. `measure()` gives the line width and a text measure.
@@ -24,6 +30,7 @@ export class Queue {
 
   /** All items to show of `captions` to a reader of `lang`, oldest first; count them as offered. */
   take(captions, lang) {
+    this.#folded.clear(); // Another service may have the same ids.
     const all = this.#items(captions, lang);
     this.#offered = new Map(all.map((item) => [item.id, item.seq]));
     return all;
@@ -62,11 +69,10 @@ export class Queue {
 
   /** `gone` is the highest id that has left the screen. */
   #items(captions, lang, gone = -1) {
-    if (!this.#settings.blocks) {
-      return blocksOf(this.#settings.tail ? captions.visible(lang) : committed(captions, lang), lang);
-    }
-    const finals = blocksOf(captions.standing(lang), lang).filter((block) => block.final);
-    if (!this.#settings.paged) return finals;
+    const { blocks, paged, tail } = this.#settings;
+    if (!blocks) return apart(tail ? captions.visible(lang) : committed(captions, lang), lang, gone);
+    const finals = apart(captions.standing(lang), lang, paged ? -1 : gone).filter((block) => block.final);
+    if (!paged) return finals;
     const known = this.#folded;
     this.#folded = new Map();
     for (const block of finals) {

@@ -39,6 +39,8 @@ function take(message) {
   }
   complain("");
   if (message.type === "review") {
+    // A page that stayed open since last week: its captions and decisions are not of this service.
+    if (at("session").title && at("session").title !== message.session) return location.reload();
     at("session").textContent = day(message.session);
     at("session").title = message.session;
     for (const id of ["tools", "report", "help", "order"]) at(id).hidden = false;
