@@ -95,10 +95,9 @@ class OutputFeed:
         text = self._text_of(message)
         for each in self._streams:
             each.revise(message.id, text)
-        # A text that was typed in the target language was not said.
-        is_typed = self._side == "source" and not text and message.target.text
         # A late change of an earlier caption is ignored: a screen has room only for the newest.
-        if message.id == self._last or (message.id > self._last and not is_typed):
+        # A newer caption without a text, such as noise, leaves the earlier one there.
+        if message.id == self._last or (message.id > self._last and text):
             self._last, self._text = message.id, text
             self._refresh()
 

@@ -59,6 +59,27 @@ def test_a_screen_has_the_newest_final_and_loses_what_is_hidden() -> None:
     assert server.titles == ["uno", "dos", ""]
 
 
+def test_noise_and_a_hidden_repetition_leave_the_sentence_before_them_on_a_screen() -> None:
+    board = CaptionBoard("s", "en", "es", 10)
+    with WebRecorder() as server:
+        feed = OutputFeed([to("vmix", server)], lambda: NOON)
+        begin(feed, server)
+        feed.on_caption(shown(board, 1, "uno"))
+        until(lambda: server.sent and not feed._screens[0].waiting)
+        assert board.show(caption(2, "uh", "eh", final=False))
+        shown(board, 3, "otra vez")
+        for gone in (board.retract(2), board.hide(3)):
+            assert gone
+            feed.on_caption(gone)
+            assert feed._screens[0].waiting == 0
+        again = board.unhide(3)
+        assert again
+        feed.on_caption(again)
+        until(lambda: server.titles[-1] == "otra vez")
+        feed.close()
+    assert server.titles == ["uno", "otra vez"]
+
+
 def test_a_blank_screen_is_cleared_and_comes_back() -> None:
     board = CaptionBoard("s", "en", "es", 10)
     message = board.show(caption(1, "uno", "uno", final=True))
