@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -7,7 +8,7 @@ from pipeline.captions.board import CaptionBoard
 from pipeline.captions.redaction import Redaction
 from pipeline.config.publishing import Output
 from pipeline.outputs.feed import OutputFeed
-from pipeline.protocol.caption import CaptionMessage
+from pipeline.protocol.caption import CaptionMessage, TargetText
 from scripts.support.records import caption
 from scripts.support.web_recorder import WebRecorder
 from tests.support.patience import wait_for as until
@@ -150,6 +151,31 @@ def test_what_still_waits_for_a_stream_follows_the_operator() -> None:
         until(lambda: len(server.sent) == 4)
         feed.close()
     assert texts(server) == ["maquina 1", "operador", "maquina 4", "maquina 2"]
+
+
+def test_a_stream_waits_for_the_translation_of_a_correction() -> None:
+    board = CaptionBoard("s", "en", "es", 10)
+    with WebRecorder() as server:
+        feed = OutputFeed([to("youtube", server)], lambda: NOON)
+        feed.start(print)
+        server.hold()
+        for message in (shown(board, 1, "uno"), shown(board, 2, "gracia"), shown(board, 3, "x")):
+            feed.on_settled(message, NOON)
+        shown(board, 4, "amor")
+        for key in (2, 4):
+            corrected = board.correct(key, "peace")
+            assert corrected
+            feed.on_caption(corrected)
+        feed.on_settled(corrected, NOON)
+        server.go_on()
+        until(lambda: len(server.sent) == 2)
+        translated = TargetText("es", "paz", "gemma")
+        feed.on_caption(board.retranslate(2, translated, final=False))
+        for key in (2, 4):
+            feed.on_caption(board.retranslate(key, replace(translated, text=f"la paz {key}")))
+        until(lambda: len(server.sent) == 4)
+        feed.close()
+    assert texts(server) == ["uno", "x", "la paz 2", "la paz 4"]
 
 
 def test_what_is_off_the_record_leaves_the_screen() -> None:
