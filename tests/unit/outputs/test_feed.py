@@ -163,10 +163,9 @@ def test_a_stream_waits_for_the_translation_of_a_correction() -> None:
             feed.on_settled(message, NOON)
         shown(board, 4, "amor")
         for key in (2, 4):
-            corrected = board.correct(key, "peace")
-            assert corrected
-            feed.on_caption(corrected)
-        feed.on_settled(corrected, NOON)
+            assert board.correct(key, "peace")
+            feed.on_caption(board.message(key))
+        feed.on_settled(board.message(4), NOON)
         server.go_on()
         until(lambda: len(server.sent) == 2)
         translated = TargetText("es", "paz", "gemma")
