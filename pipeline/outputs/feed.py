@@ -90,15 +90,12 @@ class OutputFeed:
 
     def on_caption(self, message: CaptionMessage) -> None:
         """Show a final on screens: a new one, or a new version of the one that they show."""
-        if not message.final:
-            return
         text = self._text_of(message)
         for each in self._streams:
             each.revise(message.id, text)
-        # A text that was typed in the target language was not said.
-        is_typed = self._side == "source" and not text and message.target.text
         # A late change of an earlier caption is ignored: a screen has room only for the newest.
-        if message.id == self._last or (message.id > self._last and not is_typed):
+        # A newer caption without a text, such as noise, leaves the earlier one there.
+        if message.final and (message.id == self._last or (message.id > self._last and text)):
             self._last, self._text = message.id, text
             self._refresh()
 
@@ -128,6 +125,9 @@ class OutputFeed:
                 each.show(message.id, Shown(text, spoken_utc))
 
     def _text_of(self, message: CaptionMessage) -> str:
+        # A corrected caption has the old translation until the new one is final.
+        if not message.final:
+            return ""
         return message.target.text if self._side == "target" else message.source.text
 
     def _refresh(self) -> None:

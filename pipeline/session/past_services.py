@@ -158,14 +158,15 @@ def _described(folder: Path) -> PastService | None:
         return None
     began = started(folder.name)
     langs = [(each.source.lang, each.target.lang) for each in captions]
+    # A caption that was left untranslated, or was spoken in the readers' language, names one only.
+    source, target = next((pair for pair in langs if pair[0] != pair[1]), langs[0])
     return PastService(
         name=folder.name,
         began=began.isoformat() if began else "",
         # Not the end of the last line: an edit writes an early caption again, at the end.
         length_s=round(max(caption.end_s for caption in captions), 1),
-        # If several languages are spoken, the last one may be the language of the captions.
-        source=next((s for s, t in langs if s != t), captions[0].source.lang),
-        target=captions[0].target.lang,
+        source=source,
+        target=target,
         mode=_mode(folder),
     )
 

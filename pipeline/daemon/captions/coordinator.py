@@ -100,7 +100,7 @@ class CaptionCoordinator:
     def settle(self) -> None:
         """Write the records of all published finals."""
         for track in self._tracks.settle_all():
-            self._keep(track)
+            self._keep_released(track)
 
     def show(self, caption: Caption) -> Caption | None:
         """Publish a caption; with a final, write the journal and the utterance's record.
@@ -319,6 +319,8 @@ class CaptionCoordinator:
         # Otherwise `clear` drops the records of finals from before that period. After the purge:
         # settled captions go to streams as the board has them, and streams cannot take them back.
         self.settle()
+        said = ((final, final.transcript.utterance) for final in self._released)
+        self._released = [f for f, u in said if not redaction.takes(u.id, u.start_s, u.end_s)]
         self._verses.forget()
         # Held finals are dropped, like everything that has no final on screen yet.
         self._doubts.forget()

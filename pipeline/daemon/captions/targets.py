@@ -247,6 +247,9 @@ class Targets:
             ids |= {message.id for message in messages}
             if each is self._targets[0]:  # ids that it removed are removed in every language
                 redaction = replace(redaction, ids=tuple(ids))
+                # At once: the languages' queues, which are emptied next, take a final only once.
+                for final in each.coordinator.release_due(0.0):
+                    self._on_settled(final)
         return ids, removed
 
     def return_to_record(self, at_s: float) -> None:

@@ -313,6 +313,10 @@ def open_gate(settings: Settings, boards: Sequence[CaptionBoard], mode: Mode) ->
         langs = speech_languages(settings)
         voices = VoiceStreams(langs, settings.speech.max_listeners)
         voice = Voice(langs, settings.speech.fastest, voices.heard)
+        # Nobody listens yet, so what a resumed session has on its boards counts as said.
+        for board in boards:
+            for message in board.snapshot().messages:
+                voice.take(message, board.target)
     # If several languages are spoken, the first of them is a target as well.
     targets = settings.translate.langs
     last_id = max(board.last_id for board in boards)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -7,7 +8,7 @@ from pipeline.captions.board import CaptionBoard
 from pipeline.captions.redaction import Redaction
 from pipeline.config.publishing import Output
 from pipeline.outputs.feed import OutputFeed
-from pipeline.protocol.caption import CaptionMessage
+from pipeline.protocol.caption import CaptionMessage, TargetText
 from scripts.support.records import caption
 from scripts.support.web_recorder import WebRecorder
 from tests.support.patience import wait_for as until
@@ -57,6 +58,27 @@ def test_a_screen_has_the_newest_final_and_loses_what_is_hidden() -> None:
         until(lambda: len(server.sent) == 3)
         feed.close()
     assert server.titles == ["uno", "dos", ""]
+
+
+def test_noise_and_a_hidden_repetition_leave_the_sentence_before_them_on_a_screen() -> None:
+    board = CaptionBoard("s", "en", "es", 10)
+    with WebRecorder() as server:
+        feed = OutputFeed([to("vmix", server)], lambda: NOON)
+        begin(feed, server)
+        feed.on_caption(shown(board, 1, "uno"))
+        until(lambda: server.sent and not feed._screens[0].waiting)
+        assert board.show(caption(2, "uh", "eh", final=False))
+        shown(board, 3, "otra vez")
+        for gone in (board.retract(2), board.hide(3)):
+            assert gone
+            feed.on_caption(gone)
+            assert feed._screens[0].waiting == 0
+        again = board.unhide(3)
+        assert again
+        feed.on_caption(again)
+        until(lambda: server.titles[-1] == "otra vez")
+        feed.close()
+    assert server.titles == ["uno", "otra vez"]
 
 
 def test_a_blank_screen_is_cleared_and_comes_back() -> None:
@@ -129,6 +151,30 @@ def test_what_still_waits_for_a_stream_follows_the_operator() -> None:
         until(lambda: len(server.sent) == 4)
         feed.close()
     assert texts(server) == ["maquina 1", "operador", "maquina 4", "maquina 2"]
+
+
+def test_a_stream_waits_for_the_translation_of_a_correction() -> None:
+    board = CaptionBoard("s", "en", "es", 10)
+    with WebRecorder() as server:
+        feed = OutputFeed([to("youtube", server)], lambda: NOON)
+        feed.start(print)
+        server.hold()
+        for message in (shown(board, 1, "uno"), shown(board, 2, "gracia"), shown(board, 3, "x")):
+            feed.on_settled(message, NOON)
+        shown(board, 4, "amor")
+        for key in (2, 4):
+            assert board.correct(key, "peace")
+            feed.on_caption(board.message(key))
+        feed.on_settled(board.message(4), NOON)
+        server.go_on()
+        until(lambda: len(server.sent) == 2)
+        translated = TargetText("es", "paz", "gemma")
+        feed.on_caption(board.retranslate(2, translated, final=False))
+        for key in (2, 4):
+            feed.on_caption(board.retranslate(key, replace(translated, text=f"la paz {key}")))
+        until(lambda: len(server.sent) == 4)
+        feed.close()
+    assert texts(server) == ["uno", "x", "la paz 2", "la paz 4"]
 
 
 def test_what_is_off_the_record_leaves_the_screen() -> None:

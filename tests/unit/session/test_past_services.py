@@ -64,6 +64,13 @@ def test_a_service_whose_last_words_were_in_the_caption_language_is_still_of_two
     assert (service.source, service.target) == ("en", "es")
 
 
+def test_a_service_whose_last_words_were_not_translated_is_still_of_two(tmp_path: Path) -> None:
+    last = message(4, "Amen.", "Amen.", engine="source", lang="en")
+    session(tmp_path, [*SAID, last], DAY, records=live())
+    (service,) = PastServices(tmp_path).listed()
+    assert (service.source, service.target) == ("en", "es")
+
+
 def test_one_without_a_record_that_can_be_read_counts_as_a_rehearsal(tmp_path: Path) -> None:
     folder = session(tmp_path, SAID, DAY)
     (folder / "diagnostics.jsonl").write_bytes(b"not a record\n")

@@ -305,6 +305,26 @@ def test_what_was_said_before_off_the_record_is_filled_in_after_it_and_nothing_e
     assert [m.target.text for m in french] == ["fr 1", "fr 4"]
 
 
+def test_a_final_that_had_not_settled_before_off_the_record_is_filled_in_after_it(
+    tmp_path: Path,
+) -> None:
+    flags = AWAKE | {"operator.off_record_s": 5.0}
+    setting = CoordinatorFixture(tmp_path, flags, start=False)
+    for number, start_s in ((1, 10.0), (2, 16.0)):
+        said = said_at(number, start_s, "es")
+        heard = replace(said.transcript.utterance, can_resume=True)
+        spanish = replace(said, transcript=replace(said.transcript, utterance=heard))
+        report_all(setting, heard, Rendition("es", spanish))
+    setting.hearing.heard_s = 20.0
+    setting.commands.obey(command("off-record"))
+    fills = setting.workers[1].transcripts
+    fills.discard()  # as `WorkerGroup.apply` does
+    setting.targets.look(0.0)
+    setting.hearing.heard_s = 30.0
+    setting.commands.obey(command("on-record"))
+    assert [each.utterance.id for each in fills._fills] == [1]
+
+
 @pytest.mark.parametrize("name", ["hide", "correct"])
 def test_what_was_prepared_in_a_language_follows_what_an_operator_has_done_since(
     tmp_path: Path, name: str

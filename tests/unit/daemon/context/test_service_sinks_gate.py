@@ -21,6 +21,7 @@ from pipeline.daemon.context.service_sinks import (
 )
 from pipeline.daemon.context.sinks import Screen
 from pipeline.dictionary.store import Dictionary
+from pipeline.protocol.caption import TargetText
 from pipeline.session.recorder import SessionRecorder
 from scripts.support.records import caption
 from scripts.support.web_recorder import WebRecorder
@@ -127,4 +128,15 @@ def test_the_voice_is_told_what_screens_show(tmp_path: Path) -> None:
     ]
     say(5)
     sink.on_redaction(Redaction(0.0, 9.0), {"es": ()})
+    assert narrator.next(0.0, 0.0) is None
+
+
+def test_the_voice_does_not_say_what_was_said_before_a_crash() -> None:
+    """A late translation of it may be the first caption that comes after the restart."""
+    board = CaptionBoard("s", "en", "es", 10)
+    assert board.show(caption(1, "grace", "gracia", final=True))
+    outside = open_gate(load(flags=QUICK | OUTSIDE).settings, (board,), "live")
+    assert outside.voice
+    narrator = outside.voice._channels["es"].narrator
+    narrator.take(board.retranslate(1, TargetText("es", "la gracia", "gemma")), 0.0)
     assert narrator.next(0.0, 0.0) is None
