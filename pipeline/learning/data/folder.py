@@ -206,6 +206,7 @@ def _lines(data: Path, pairs: Iterable[LearningPair]) -> Iterator[bytes]:
                 "source": pair.source,
                 "session_id": pair.session_id,
                 "speaker": pair.speaker,
+                "lang": pair.source_lang,
             }
             yield orjson.dumps(fields, option=orjson.OPT_APPEND_NEWLINE)
 
