@@ -107,6 +107,12 @@ def rollback(loaded: Loaded, data: DataFolder, role: Role) -> Deployment:
     Raises LearningError (nothing-deployed), ConfigError.
     """
     history = [each for each in read_deployments(data) if each.role == role]
+    now = dict(leaves(loaded.settings.model_dump()))
+    # A rollback that was killed before it changed config.toml has taken nothing back.
+    if history and history[-1].rollback and history[-1].before != history[-1].after:
+        before = history[-1].before
+        if {key: str(now[key]) for key in before} == before:
+            history.append(_undo(data, history[-1]))
     left: list[Deployment] = []
     for each in history:
         if each.rollback:
@@ -246,8 +252,14 @@ def _switch(
     try:
         editor.write(config, dict(after), datetime.now(UTC))
     except ConfigError:
-        # The file is append-only: the opposite line cancels this one.
-        undone = replace(made, before=after, after=made.before, rollback=not taken_back)
-        _HISTORY.append(data, undone)
+        _undo(data, made)
         raise
     return made
+
+
+def _undo(data: DataFolder, made: Deployment) -> Deployment:
+    """Cancel a line of the history that did not reach config.toml. Raises LearningError."""
+    # The file is append-only: the opposite line cancels this one.
+    undone = replace(made, before=made.after, after=made.before, rollback=not made.rollback)
+    _HISTORY.append(data, undone)
+    return undone

@@ -119,6 +119,19 @@ def test_two_deployments_are_taken_back_one_after_the_other(
     assert [each.rollback for each in read_deployments(data)] == [False, False, True, True]
 
 
+def test_a_rollback_that_was_killed_is_done_by_the_next_one(
+    config: Path, model: Path, data: DataFolder
+) -> None:
+    for name in ("ours-1", "ours-2"):
+        deploy(again(config), data, "gemma", model, name, force=True)
+    written = config.read_bytes()
+    rollback(again(config), data, "gemma")
+    config.write_bytes(written)
+    for name in ("ours-1", "starter"):
+        rollback(again(config), data, "gemma")
+        assert again(config).settings.translate.final.model == name
+
+
 @pytest.mark.parametrize(
     ("verdict", "code"), [(None, "not-compared"), ("keep", "worse")], ids=["none", "worse"]
 )
