@@ -22,8 +22,9 @@ from pipeline.core.formats import human_size, utc_now
 from pipeline.learning.compare import ModelComparison, read_comparisons, weights_of
 from pipeline.learning.data.folder import DataFolder, Ledger
 from pipeline.learning.manifest import sha256
+from pipeline.models.automatic import AUTO
 from pipeline.models.library import Manifest, ModelLibrary, StoredFile, nobody
-from pipeline.models.registry import KEYS, Role
+from pipeline.models.registry import KEYS, Role, shipped
 
 DEPLOYED = "deployed.jsonl"
 SOURCE = "learn deploy"
@@ -67,8 +68,8 @@ def deploy(
 
     `model` is a .gguf file or a CTranslate2 folder. `prompt` is a Gemma's prompt style, "" for
     that of its comparison. Unless `force`, the model must have been compared with the one in use
-    and not be worse. Raises LearningError (model-missing, name-malformed, not-compared, worse,
-    config-missing), ModelError, ConfigError; then nothing has changed.
+    and not be worse. Raises LearningError (model-missing, name-malformed, name-taken, not-compared,
+    worse, config-missing), ModelError, ConfigError; then nothing has changed.
     """
     weights = weights_to_deploy(model)
     if not _NAME.fullmatch(name):
@@ -83,6 +84,7 @@ def deploy(
         _require_verdict(comparison)
     prompt = prompt or (comparison.prompt if comparison else "")
     store = ModelLibrary.of(loaded.settings)
+    _require_own_name(store, role, name, digest)
     # Before the key: the next start fails if config.toml names a missing model.
     _copy(store, role, model, name, on_bytes)
     after = {KEYS[role]: name} | ({"translate.final.prompt": prompt} if prompt else {})
@@ -157,6 +159,16 @@ def _require_verdict(told: ModelComparison | None) -> None:
             " ".join(told.words) or f"This model is worse: {'; '.join(told.reasons)}.",
             "Keep the one in use, or give --force.",
         )
+
+
+def _require_own_name(store: ModelLibrary, role: Role, name: str, digest: str) -> None:
+    """Check that a name leads to this model and no other. Raises LearningError, ModelError."""
+    stored = store.manifest(name)
+    # A rollback goes back to a name: the model that it stands for must still be there.
+    is_another = stored is not None and all(file.sha256 != digest for file in stored.files)
+    if is_another or name == AUTO or shipped(role, name) or name in store.known:
+        message = f"Another model is called {name!r}."
+        raise LearningError("name-taken", message, "Give another name, after the model.")
 
 
 def _copy(

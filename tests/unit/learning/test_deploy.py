@@ -119,6 +119,26 @@ def test_two_deployments_are_taken_back_one_after_the_other(
     assert [each.rollback for each in read_deployments(data)] == [False, False, True, True]
 
 
+def test_a_name_stands_for_one_model(config: Path, model: Path, data: DataFolder) -> None:
+    """Two deployments of one day had one name: nothing was left to go back to."""
+    deploy(again(config), data, "gemma", model, "ours", force=True)
+    better = model.with_name("better.gguf")
+    better.write_bytes(model.read_bytes() + b"better")
+    marian = bundled("models", "starter", "marian")
+    for role, file, name in (
+        ("gemma", better, "ours"),
+        ("marian", marian, "ours"),
+        ("gemma", better, "starter"),
+        ("gemma", better, "auto"),
+    ):
+        with pytest.raises(LearningError) as raised:
+            deploy(again(config), data, role, file, name, force=True)
+        assert raised.value.code == "name-taken"
+    used = resolve("gemma", "ours", ModelLibrary.of(again(config).settings))
+    assert used.read_bytes() == model.read_bytes()
+    deploy(again(config), data, "gemma", model, "ours", force=True)
+
+
 def test_a_rollback_that_was_killed_is_done_by_the_next_one(
     config: Path, model: Path, data: DataFolder
 ) -> None:
