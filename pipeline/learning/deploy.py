@@ -11,20 +11,23 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 from pipeline.config import editor
 from pipeline.config.loader import Loaded, leaves
-from pipeline.core.errors import ConfigError, LearningError, writing
+from pipeline.config.schema import Settings
+from pipeline.core.errors import ConfigError, LearningError, StarkError, writing
 from pipeline.core.formats import human_size, utc_now
 from pipeline.learning.compare import ModelComparison, read_comparisons, weights_of
 from pipeline.learning.data.folder import DataFolder, Ledger
 from pipeline.learning.manifest import sha256
-from pipeline.models.automatic import AUTO
+from pipeline.models.automatic import AUTO, models_in_use
 from pipeline.models.library import Manifest, ModelLibrary, StoredFile, nobody
 from pipeline.models.registry import KEYS, Role, shipped
+from pipeline.models.resolve import resolve
 
 DEPLOYED = "deployed.jsonl"
 SOURCE = "learn deploy"
@@ -81,7 +84,7 @@ def deploy(
     digest = sha256(weights)
     comparison = _told(data, role, digest)
     if not force:
-        _require_verdict(comparison)
+        _require_verdict(comparison, loaded.settings)
     prompt = prompt or (comparison.prompt if comparison else "")
     store = ModelLibrary.of(loaded.settings)
     _require_own_name(store, role, name, digest)
@@ -146,8 +149,8 @@ def _told(data: DataFolder, role: Role, digest: str) -> ModelComparison | None:
     return next((each for each in every if (each.role, each.new_sha256) == (role, digest)), None)
 
 
-def _require_verdict(told: ModelComparison | None) -> None:
-    if told is None:
+def _require_verdict(told: ModelComparison | None, settings: Settings) -> None:
+    if told is None or not _is_with_model_in_use(told, settings):
         raise LearningError(
             "not-compared",
             "This model was not compared with the one in use.",
@@ -159,6 +162,16 @@ def _require_verdict(told: ModelComparison | None) -> None:
             " ".join(told.words) or f"This model is worse: {'; '.join(told.reasons)}.",
             "Keep the one in use, or give --force.",
         )
+
+
+def _is_with_model_in_use(told: ModelComparison, settings: Settings) -> bool:
+    """Whether a comparison is with the model in use; true if that is not on this machine."""
+    with suppress(StarkError, OSError):
+        if name := models_in_use(settings).get(told.role):
+            weights = weights_of(resolve(told.role, name, ModelLibrary.of(settings)))
+            # Itself: it is deployed again, under another name.
+            return sha256(weights) in (told.old_sha256, told.new_sha256)
+    return True
 
 
 def _require_own_name(store: ModelLibrary, role: Role, name: str, digest: str) -> None:

@@ -11,7 +11,7 @@ import pytest
 from pipeline.config.loader import Loaded, load
 from pipeline.core.errors import ConfigError, LearningError
 from pipeline.core.resources import bundled
-from pipeline.learning.compare import ModelComparison, keep
+from pipeline.learning.compare import ModelComparison, keep, weights_of
 from pipeline.learning.data.folder import DataFolder
 from pipeline.learning.deploy import deploy, read_deployments, rollback
 from pipeline.learning.manifest import sha256
@@ -55,7 +55,7 @@ def compared(data: DataFolder, model: Path, verdict: Advice, prompt: str = "") -
         role="gemma",
         old="starter",
         new=str(model),
-        old_sha256="",
+        old_sha256=sha256(weights_of(resolve("gemma", "starter"))),
         new_sha256=sha256(model),
         measured=(),
         old_ms=None,
@@ -117,6 +117,20 @@ def test_two_deployments_are_taken_back_one_after_the_other(
     final = again(config).settings.translate.final
     assert (final.model, final.prompt) == ("starter", "auto")
     assert [each.rollback for each in read_deployments(data)] == [False, False, True, True]
+
+
+def test_a_model_that_was_compared_with_an_earlier_one_stays_out(
+    config: Path, model: Path, data: DataFolder
+) -> None:
+    compared(data, model, "deploy")
+    better = model.with_name("better.gguf")
+    better.write_bytes(model.read_bytes() + b"better")
+    deploy(again(config), data, "gemma", better, "better", force=True)
+    with pytest.raises(LearningError) as raised:
+        deploy(again(config), data, "gemma", model, "ours")
+    assert raised.value.code == "not-compared"
+    rollback(again(config), data, "gemma")
+    assert deploy(again(config), data, "gemma", model, "ours").name == "ours"
 
 
 def test_a_name_stands_for_one_model(config: Path, model: Path, data: DataFolder) -> None:
