@@ -17,6 +17,7 @@ from pipeline.learning.deploy import deploy, read_deployments, rollback
 from pipeline.learning.manifest import sha256
 from pipeline.learning.verdict import Advice
 from pipeline.models.library import ModelLibrary
+from pipeline.models.registry import Role
 from pipeline.models.resolve import resolve
 
 pytestmark = pytest.mark.usefixtures("own_final_model")
@@ -139,12 +140,13 @@ def test_a_name_stands_for_one_model(config: Path, model: Path, data: DataFolder
     better = model.with_name("better.gguf")
     better.write_bytes(model.read_bytes() + b"better")
     marian = bundled("models", "starter", "marian")
-    for role, file, name in (
+    taken: list[tuple[Role, Path, str]] = [
         ("gemma", better, "ours"),
         ("marian", marian, "ours"),
         ("gemma", better, "starter"),
         ("gemma", better, "auto"),
-    ):
+    ]
+    for role, file, name in taken:
         with pytest.raises(LearningError) as raised:
             deploy(again(config), data, role, file, name, force=True)
         assert raised.value.code == "name-taken"
