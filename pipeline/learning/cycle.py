@@ -160,8 +160,7 @@ def is_serving(directory: Path, now_s: float | None = None) -> bool:
 
 def keep_focus(data: DataFolder) -> Focus:
     """Find what to look at next and write it to the data folder. Raises LearningError."""
-    kept = [name for name, entry in sorted(data.ledger().items()) if not entry.removed]
-    pairs = [pair for name in kept for pair in data.harvest(name).pairs]
+    pairs = [pair for each in data.harvests().values() for pair in each.pairs]
     found = find_focus(pairs, utc_now())
     data.write_json(FOCUS, asdict(found))
     return found

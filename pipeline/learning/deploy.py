@@ -11,19 +11,23 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 from pipeline.config import editor
 from pipeline.config.loader import Loaded, leaves
-from pipeline.core.errors import ConfigError, LearningError, writing
+from pipeline.config.schema import Settings
+from pipeline.core.errors import ConfigError, LearningError, StarkError, writing
 from pipeline.core.formats import human_size, utc_now
 from pipeline.learning.compare import ModelComparison, read_comparisons, weights_of
 from pipeline.learning.data.folder import DataFolder, Ledger
 from pipeline.learning.manifest import sha256
+from pipeline.models.automatic import AUTO, models_in_use
 from pipeline.models.library import Manifest, ModelLibrary, StoredFile, nobody
-from pipeline.models.registry import KEYS, Role
+from pipeline.models.registry import KEYS, Role, shipped
+from pipeline.models.resolve import resolve
 
 DEPLOYED = "deployed.jsonl"
 SOURCE = "learn deploy"
@@ -67,8 +71,8 @@ def deploy(
 
     `model` is a .gguf file or a CTranslate2 folder. `prompt` is a Gemma's prompt style, "" for
     that of its comparison. Unless `force`, the model must have been compared with the one in use
-    and not be worse. Raises LearningError (model-missing, name-malformed, not-compared, worse,
-    config-missing), ModelError, ConfigError; then nothing has changed.
+    and not be worse. Raises LearningError (model-missing, name-malformed, name-taken, not-compared,
+    worse, config-missing), ModelError, ConfigError; then nothing has changed.
     """
     weights = weights_to_deploy(model)
     if not _NAME.fullmatch(name):
@@ -80,9 +84,10 @@ def deploy(
     digest = sha256(weights)
     comparison = _told(data, role, digest)
     if not force:
-        _require_verdict(comparison)
+        _require_verdict(comparison, loaded.settings)
     prompt = prompt or (comparison.prompt if comparison else "")
     store = ModelLibrary.of(loaded.settings)
+    _require_own_name(store, role, name, digest)
     # Before the key: the next start fails if config.toml names a missing model.
     _copy(store, role, model, name, on_bytes)
     after = {KEYS[role]: name} | ({"translate.final.prompt": prompt} if prompt else {})
@@ -107,6 +112,12 @@ def rollback(loaded: Loaded, data: DataFolder, role: Role) -> Deployment:
     Raises LearningError (nothing-deployed), ConfigError.
     """
     history = [each for each in read_deployments(data) if each.role == role]
+    now = dict(leaves(loaded.settings.model_dump()))
+    # A rollback that was killed before it changed config.toml has taken nothing back.
+    if history and history[-1].rollback and history[-1].before != history[-1].after:
+        before = history[-1].before
+        if {key: str(now[key]) for key in before} == before:
+            history.append(_undo(data, history[-1]))
     left: list[Deployment] = []
     for each in history:
         if each.rollback:
@@ -138,8 +149,8 @@ def _told(data: DataFolder, role: Role, digest: str) -> ModelComparison | None:
     return next((each for each in every if (each.role, each.new_sha256) == (role, digest)), None)
 
 
-def _require_verdict(told: ModelComparison | None) -> None:
-    if told is None:
+def _require_verdict(told: ModelComparison | None, settings: Settings) -> None:
+    if told is None or not _is_with_model_in_use(told, settings):
         raise LearningError(
             "not-compared",
             "This model was not compared with the one in use.",
@@ -151,6 +162,26 @@ def _require_verdict(told: ModelComparison | None) -> None:
             " ".join(told.words) or f"This model is worse: {'; '.join(told.reasons)}.",
             "Keep the one in use, or give --force.",
         )
+
+
+def _is_with_model_in_use(told: ModelComparison, settings: Settings) -> bool:
+    """Whether a comparison is with the model in use; true if that is not on this machine."""
+    with suppress(StarkError, OSError):
+        if name := models_in_use(settings).get(told.role):
+            weights = weights_of(resolve(told.role, name, ModelLibrary.of(settings)))
+            # Itself: it is deployed again, under another name.
+            return sha256(weights) in (told.old_sha256, told.new_sha256)
+    return True
+
+
+def _require_own_name(store: ModelLibrary, role: Role, name: str, digest: str) -> None:
+    """Check that a name leads to this model and no other. Raises LearningError, ModelError."""
+    stored = store.manifest(name)
+    # A rollback goes back to a name: the model that it stands for must still be there.
+    is_another = stored is not None and all(file.sha256 != digest for file in stored.files)
+    if is_another or name == AUTO or shipped(role, name) or name in store.known:
+        message = f"Another model is called {name!r}."
+        raise LearningError("name-taken", message, "Give another name, after the model.")
 
 
 def _copy(
@@ -246,8 +277,14 @@ def _switch(
     try:
         editor.write(config, dict(after), datetime.now(UTC))
     except ConfigError:
-        # The file is append-only: the opposite line cancels this one.
-        undone = replace(made, before=after, after=made.before, rollback=not taken_back)
-        _HISTORY.append(data, undone)
+        _undo(data, made)
         raise
     return made
+
+
+def _undo(data: DataFolder, made: Deployment) -> Deployment:
+    """Cancel a line of the history that did not reach config.toml. Raises LearningError."""
+    # The file is append-only: the opposite line cancels this one.
+    undone = replace(made, before=made.after, after=made.before, rollback=not made.rollback)
+    _HISTORY.append(data, undone)
+    return undone

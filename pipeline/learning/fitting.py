@@ -20,6 +20,7 @@ from pipeline.core.files import write_whole
 from pipeline.records.utterance import UtteranceRecord
 from pipeline.review.store import read_decisions
 from pipeline.session.reader import Session
+from pipeline.session.training_pairs import operator_edits
 
 T = TypeVar("T")
 
@@ -150,9 +151,13 @@ def reviewed(folders: Iterable[Path]) -> list[tuple[Evidence, bool]]:
     """
     found: list[tuple[Evidence, bool]] = []
     for folder in folders:
-        decisions = read_decisions(folder)
-        for record in Session(folder).shown:
-            decided = decisions.get(record.id)
+        if not (decisions := read_decisions(folder)):
+            continue
+        session = Session(folder)
+        # A reviewer has judged the operator's version, and the evidence is about the one before.
+        edits = operator_edits(session.messages)
+        for record in session.shown:
+            decided = decisions.get(record.id) if record.id not in edits else None
             # Only finals with an opinion: in a service the judge sees no others.
             if decided and decided.outcome != "open" and record.opinion is not None:
                 found.append((evidence_of_record(record), decided.outcome != "approved"))

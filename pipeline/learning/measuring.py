@@ -89,7 +89,7 @@ def sound_sets(data: DataFolder, lang: str, folder: Path | None = None) -> list[
     must still hear them well. Without own sound there is nothing to compare, so the voices are not
     returned either. Raises LearningError, SessionError.
     """
-    own = _own_sound(data) if folder is None else _read_metadata(folder)
+    own = _own_sound(data, lang) if folder is None else _read_metadata(folder, lang)
     if not own or lang != "en":
         return own
     voices = read_voices(bundled(*_RECORDED))
@@ -133,10 +133,10 @@ def _meaning_set(lang: str) -> SentenceSet:
     )
 
 
-def _own_sound(data: DataFolder) -> list[Spoken]:
+def _own_sound(data: DataFolder, lang: str) -> list[Spoken]:
     held_out = {pair.audio for pair in data.pairs() if pair.audio and is_held_out(pair)}
     # Without held-out sound the file may be missing.
-    every = _read_metadata(data.path / AUDIO) if held_out else []
+    every = _read_metadata(data.path / AUDIO, lang) if held_out else []
     return [each for each in every if each.file.name in held_out]
 
 
@@ -150,7 +150,7 @@ def _sentences(
     )
 
 
-def _read_metadata(folder: Path) -> list[Spoken]:
+def _read_metadata(folder: Path, lang: str) -> list[Spoken]:
     path = folder / METADATA
     fix = "It needs file_name and transcription in each line."
     wrong = (ValueError, KeyError, TypeError)
@@ -159,4 +159,6 @@ def _read_metadata(folder: Path) -> list[Spoken]:
         return [
             Spoken(folder / each["file_name"], each["transcription"], tuple(each.get("terms", ())))
             for each in lines
+            # Files of others do not say it: they are in one language.
+            if each.get("lang", lang) == lang
         ]

@@ -16,10 +16,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipeline.core.errors import LearningError
+import orjson
+
+from pipeline.core.errors import LearningError, writing
+from pipeline.core.files import write_whole
+from pipeline.learning.compare import weights_of
 from pipeline.learning.data.folder import METADATA
+from pipeline.learning.manifest import sha256
 from pipeline.models.registry import Role
 
+_CHECKPOINT = "checkpoint.pt"
+_NOTE = "training.json"
+"""What the checkpoint in `out` was trained from, and whether its model was made."""
 _CHECKOUT = Path(__file__).resolve().parents[2]
 _TRAINERS = "training"
 # The trainers import these: a missing one is reported before anything begins.
@@ -85,7 +93,7 @@ def commands(order: TrainingOrder) -> list[list[str]]:
     options += order.more
     target = ("--target", order.target)
     # The trainers refuse to overwrite a checkpoint, which may be days of work.
-    if (out / "checkpoint.pt").exists():
+    if _goes_on(order):
         options.append("--resume")
     levels = ("--levels", order.levels) if order.levels else ()
     if order.role == "stt":
@@ -140,14 +148,58 @@ def train(
     training-failed); the training so far is kept, and the next run resumes it.
     """
     require_trainers(checkout)
-    code, name, fix = _NEEDED["stt" if order.role == "stt" else "translator"]
+    code, name, fix = _needed(order)
     # Checked here, since the trainer would load torch first.
     if not (order.material / name).is_file():
         raise LearningError(code, f"There is no {name} in {order.material}.", fix)
-    # In separate processes: the converter needs the trainer's memory.
-    for command in commands(order):
-        _run(command, checkout, on_line)
+    every, inputs = commands(order), _inputs(order)
+    if not _goes_on(order):
+        (order.out / _CHECKPOINT).unlink(missing_ok=True)
+    _note(order, inputs, is_over=False)
+    try:
+        # In separate processes: the converter needs the trainer's memory.
+        for command in every:
+            _run(command, checkout, on_line)
+    # A trainer that has learnt nothing in its minutes is over as well; a service interrupts it.
+    except LearningError:
+        _note(order, inputs, is_over=True)
+        raise
+    _note(order, inputs, is_over=True)
     return order.out / "model"
+
+
+def _goes_on(order: TrainingOrder) -> bool:
+    """Whether the checkpoint in `out` is of this training: interrupted, or to be made longer."""
+    if not (order.out / _CHECKPOINT).exists():
+        return False
+    try:
+        before, now = orjson.loads((order.out / _NOTE).read_bytes()), _inputs(order)
+    except (OSError, ValueError):
+        # Of an earlier version, which noted nothing: with a model it was over.
+        return not (order.out / "model").exists()
+    # What was learnt on top of one model makes another one worse. A training that is over has
+    # used its minutes: on a new mix it would learn nothing.
+    is_same = before["base"] == now["base"]
+    return is_same and (not before["is_over"] or before["material"] == now["material"])
+
+
+def _note(order: TrainingOrder, inputs: Mapping[str, str], *, is_over: bool) -> None:
+    with writing(order.out, LearningError, "learning-unwritable"):
+        order.out.mkdir(parents=True, exist_ok=True)
+        write_whole(order.out / _NOTE, orjson.dumps({**inputs, "is_over": is_over}))
+
+
+def _inputs(order: TrainingOrder) -> dict[str, str]:
+    weights = weights_of(order.base)
+    return {
+        # A folder of Hugging Face has several files of weights, and is replaced by nobody.
+        "base": sha256(weights) if weights.is_file() else str(order.base.absolute()),
+        "material": sha256(order.material / _needed(order)[1]),
+    }
+
+
+def _needed(order: TrainingOrder) -> tuple[str, str, str]:
+    return _NEEDED["stt" if order.role == "stt" else "translator"]
 
 
 def require_trainers(checkout: Path = _CHECKOUT) -> None:

@@ -88,7 +88,8 @@ def advise(measured: Sequence[Measured]) -> tuple[Advice, tuple[str, ...]]:
         for each in grounds
     )
     # Without any measure keep the model in use, which has at least been used.
-    is_measured = any(each.decides for each in measured)
+    # The voices of strangers show a loss only: they say nothing of what the church gains.
+    is_measured = any(each.decides and each.set != VOICES for each in measured)
     return ("keep" if against or not is_measured else "deploy"), reasons
 
 

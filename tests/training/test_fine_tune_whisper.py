@@ -76,7 +76,7 @@ def test_the_model_that_is_read_back_hears_what_the_program_hears(
 ) -> None:
     engine = Whisper(STARTER, window_s=10, compute_type="float32")
     engine.load()
-    for each in sound.read(spoken)[:4]:
+    for each in sound.read(spoken, "en")[:4]:
         pcm = sound.load(each)
         heard = engine.recognize(pcm, final=False).text
         assert whisper_model.hear(starter, starter.features([pcm], 10)) == [heard]
@@ -94,7 +94,7 @@ def test_tokens_of_a_term_count_three_times(starter: whisper_model.Pretrained) -
 def test_prompts_and_padding_are_no_targets(
     spoken: Path, starter: whisper_model.Pretrained
 ) -> None:
-    short, long = sorted(sound.read(spoken)[:8], key=lambda each: len(each.text))[::7]
+    short, long = sorted(sound.read(spoken, "en")[:8], key=lambda each: len(each.text))[::7]
     pairs = [(each, sound.load(each)) for each in (short, long)]
     batch = trainer.make_batch(starter, pairs, ["", "Isaiah, Ruth"], 6)
     for row, context in enumerate(("", "Isaiah, Ruth")):
@@ -147,7 +147,7 @@ def test_the_converted_model_hears_what_was_learnt(
     engine = Whisper(tmp_path / "model", window_s=4)
     engine.load()
     assert engine.has_alignment
-    each = sound.divide(sound.read(spoken)).training[0]
+    each = sound.divide(sound.read(spoken, "en")).training[0]
     assert engine.recognize(sound.load(each), final=True).text
 
 
@@ -219,7 +219,7 @@ def test_a_broken_recording_is_named_and_left_out(
     spoken: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     shutil.copytree(spoken, tmp_path / "some")
-    split = sound.divide(sound.read(tmp_path / "some"))
+    split = sound.divide(sound.read(tmp_path / "some", "en"))
     split.training[0].file.write_bytes(b"fLaC")
     kept = trainer.readable(split.training)
     assert len(kept) == len(split.training) - 1

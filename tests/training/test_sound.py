@@ -42,6 +42,24 @@ def test_one_sentence_in_two_voices_is_in_one_part() -> None:
     assert not texts[0] & texts[1]
 
 
+def test_what_is_held_out_is_not_learnt_from_another_recording() -> None:
+    again = [replace(each, file=Path(f"again-{each.file}"), source="auto") for each in EVERY]
+    split = sound.divide([*EVERY, *again])
+    assert {each.source for each in split.held_out} == {"review"}
+    seen = {each.text for each in (*split.training, *split.development)}
+    assert not seen & {each.text for each in split.held_out}
+
+
+def test_a_recognizer_learns_from_its_own_language_only(tmp_path: Path) -> None:
+    lines = (
+        '{"file_name": "a.flac", "transcription": "Grace.", "lang": "en"}\n',
+        '{"file_name": "b.flac", "transcription": "Gracia.", "lang": "es"}\n',
+        '{"file_name": "c.flac", "transcription": "Amen."}\n',
+    )
+    (tmp_path / METADATA).write_text("".join(lines))
+    assert [each.text for each in sound.read(tmp_path, "en")] == ["Grace.", "Amen."]
+
+
 def test_a_speaker_who_is_seldom_in_the_pulpit_is_heard_as_often() -> None:
     often = [replace(each, speaker="Ana") for each in EVERY[:90]]
     seldom = [replace(each, speaker="Ben") for each in EVERY[90:100]]
@@ -56,6 +74,7 @@ def test_a_speaker_who_is_seldom_in_the_pulpit_is_heard_as_often() -> None:
     [
         (None, "sound-missing"),
         ("{", "sound-unreadable"),
+        ("[]", "sound-unreadable"),
         ('{"file_name": "a.flac"}\n', "sound-unreadable"),
         ('{"file_name": "a.flac", "transcription": "a", "terms": 3}\n', "sound-unreadable"),
     ],
@@ -66,7 +85,7 @@ def test_a_folder_that_cannot_be_read_is_told(
     if content is not None:
         (tmp_path / METADATA).write_text(content)
     with pytest.raises(LearningError) as caught:
-        sound.read(tmp_path)
+        sound.read(tmp_path, "en")
     assert caught.value.code == code
     assert caught.value.fix
 

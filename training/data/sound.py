@@ -52,8 +52,11 @@ class Split:
     held_out: list[Utterance]
 
 
-def read(folder: Path) -> list[Utterance]:
-    """Return the utterances of a folder. Raises LearningError (sound-missing, sound-unreadable)."""
+def read(folder: Path, lang: str) -> list[Utterance]:
+    """Return the utterances of a folder that are in a language, or do not say their language.
+
+    Raises LearningError (sound-missing, sound-unreadable).
+    """
     path = folder / METADATA
     try:
         lines = path.read_bytes().splitlines()
@@ -66,8 +69,10 @@ def read(folder: Path) -> list[Utterance]:
     found = []
     for number, line in enumerate(lines, 1):
         try:
-            found.append(_parse(folder, json.loads(line)))
-        except (ValueError, KeyError, TypeError) as error:
+            fields = json.loads(line)
+            if fields.get("lang", lang) == lang:
+                found.append(_parse(folder, fields))
+        except (AttributeError, ValueError, KeyError, TypeError) as error:
             raise LearningError(
                 "sound-unreadable",
                 f"{path}, line {number}: {error!r}.",
@@ -97,7 +102,8 @@ def divide(utterances: Sequence[Utterance]) -> Split:
     """
     texts = {each: " ".join(words(each.text)) for each in utterances}
     held_out = [each for each in utterances if holds_out(each.source, texts[each])]
-    rest = [each for each in utterances if each not in set(held_out)]
+    measured = {texts[each] for each in held_out}
+    rest = [each for each in utterances if texts[each] not in measured]
     ranked = sorted({texts[each] for each in rest}, key=_rank)
     choosing = set(ranked[: round(len(ranked) / DEVELOPMENT_OF)])
     split = Split(

@@ -119,7 +119,7 @@ def prove(
     pretrained: Pretrained, told: argparse.Namespace, exact: Path, saved: Path, folder: Path
 ) -> dict[str, Any]:
     """Return how far the texts of the converted models differ. Raises LearningError, ModelError."""
-    split = sound.divide(sound.read(folder))
+    split = sound.divide(sound.read(folder, told.lang))
     spoken = trainer.readable([*split.held_out, *split.development][:_MOST_UTTERANCES])
     texts: dict[str, list[str]] = {"pytorch": [], "exact": [], "saved": []}
     for first in range(0, len(spoken), told.batch):

@@ -265,7 +265,7 @@ class BestKeeper:
 
 def run(options: argparse.Namespace) -> None:
     """Train as the options say. Raises StarkError."""
-    split = sound.divide(sound.read(options.sound))
+    split = sound.divide(sound.read(options.sound, options.lang))
     training, development = readable(split.training), readable(few(split.development))
     if not training or not development:
         raise LearningError("sound-broken", f"No file in {options.sound} can be used.")

@@ -121,7 +121,7 @@ def collect(
     terms = [rule.write for rule in settings.rules]
     ledger = data.ledger()
     # Pairs of sessions that are no longer on disk stay.
-    stored = {name: data.harvest(name) for name, entry in ledger.items() if not entry.removed}
+    stored = data.harvests()
     new: list[str] = []
     skipped: list[Skipped] = []
     unchanged = 0

@@ -102,6 +102,15 @@ class DataFolder:
         """Return the collected harvest of a session. Raises LearningError."""
         return read_harvest(self.session_file(session))
 
+    def harvests(self) -> dict[str, Harvest]:
+        """Return the harvests of all sessions in the folder, by name. Raises LearningError."""
+        # A removal that was interrupted has deleted the harvest, but not yet entered it.
+        return {
+            name: self.harvest(name)
+            for name, entry in sorted(self.ledger().items())
+            if not entry.removed and self.session_file(name).exists()
+        }
+
     def pairs(self) -> list[LearningPair]:
         """Return the training pairs. Raises LearningError."""
         return read_pairs(self.path / PAIRS)
@@ -197,6 +206,7 @@ def _lines(data: Path, pairs: Iterable[LearningPair]) -> Iterator[bytes]:
                 "source": pair.source,
                 "session_id": pair.session_id,
                 "speaker": pair.speaker,
+                "lang": pair.source_lang,
             }
             yield orjson.dumps(fields, option=orjson.OPT_APPEND_NEWLINE)
 
@@ -206,8 +216,7 @@ def last_lesson(data: DataFolder) -> str:
 
     Raises LearningError.
     """
-    kept = [name for name, entry in data.ledger().items() if not entry.removed]
-    reviewed = [each for name in kept if (each := data.harvest(name)).reviewed_utc]
+    reviewed = [each for each in data.harvests().values() if each.reviewed_utc]
     if not reviewed:
         return ""
     last = max(reviewed, key=lambda each: each.reviewed_utc)

@@ -109,6 +109,7 @@ def certainty(estimate: float | None, agreement: float | None) -> float | None:
 
 
 _PAIR = TypeAdapter(LearningPair)
+_NUMBER = "utterance"
 
 
 def pair_line(pair: LearningPair) -> bytes:
@@ -116,6 +117,9 @@ def pair_line(pair: LearningPair) -> bytes:
     fields = asdict(pair)
     text, translation = fields.pop("text"), fields.pop("translation")
     named = {pair.source_lang: text, pair.target_lang: translation}
+    # `id` is Indonesian, too: there its text has this name, and the number has another.
+    if "id" in named:
+        fields[_NUMBER] = fields.pop("id")
     return orjson.dumps(named | fields, option=orjson.OPT_APPEND_NEWLINE)
 
 
@@ -125,6 +129,8 @@ def parse_line(line: bytes) -> LearningPair:
         fields = orjson.loads(line)
         source, target = fields["source_lang"], fields["target_lang"]
         fields |= {"text": fields.pop(source), "translation": fields.pop(target)}
+        if "id" in (source, target):
+            fields["id"] = fields.pop(_NUMBER)
     # TypeError: a line may be JSON but not an object.
     except (ValueError, KeyError, TypeError) as error:
         raise ProtocolError("bad-json", f"This is no pair: {error}.") from None

@@ -77,12 +77,14 @@ def mix(
             f"There is nothing to learn from in {data.path}, and no corpus is given.",
             "Run `stark-translate learn collect`, or give --general or --glossary.",
         )
+    # Of other languages they are only kept out: the trainers read them by the mix's two.
+    measured = [pair for pair in held_out if (pair.source_lang, pair.target_lang) == langs]
     if not dry_run:
         used = [sources.glossary, sources.general, *sources.not_in]
         about = asdict(settings) | {"langs": langs}
         inputs = [data.path / PAIRS, *(file for file in used if file is not None)]
-        _write(out, made, held_out, inputs, about)
-    return made, len(held_out)
+        _write(out, made, measured, inputs, about)
+    return made, len(measured)
 
 
 def is_held_out(pair: LearningPair) -> bool:

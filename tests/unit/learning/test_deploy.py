@@ -11,12 +11,13 @@ import pytest
 from pipeline.config.loader import Loaded, load
 from pipeline.core.errors import ConfigError, LearningError
 from pipeline.core.resources import bundled
-from pipeline.learning.compare import ModelComparison, keep
+from pipeline.learning.compare import ModelComparison, keep, weights_of
 from pipeline.learning.data.folder import DataFolder
 from pipeline.learning.deploy import deploy, read_deployments, rollback
 from pipeline.learning.manifest import sha256
 from pipeline.learning.verdict import Advice
 from pipeline.models.library import ModelLibrary
+from pipeline.models.registry import Role
 from pipeline.models.resolve import resolve
 
 pytestmark = pytest.mark.usefixtures("own_final_model")
@@ -55,7 +56,7 @@ def compared(data: DataFolder, model: Path, verdict: Advice, prompt: str = "") -
         role="gemma",
         old="starter",
         new=str(model),
-        old_sha256="",
+        old_sha256=sha256(weights_of(resolve("gemma", "starter"))),
         new_sha256=sha256(model),
         measured=(),
         old_ms=None,
@@ -117,6 +118,54 @@ def test_two_deployments_are_taken_back_one_after_the_other(
     final = again(config).settings.translate.final
     assert (final.model, final.prompt) == ("starter", "auto")
     assert [each.rollback for each in read_deployments(data)] == [False, False, True, True]
+
+
+def test_a_model_that_was_compared_with_an_earlier_one_stays_out(
+    config: Path, model: Path, data: DataFolder
+) -> None:
+    compared(data, model, "deploy")
+    better = model.with_name("better.gguf")
+    better.write_bytes(model.read_bytes() + b"better")
+    deploy(again(config), data, "gemma", better, "better", force=True)
+    with pytest.raises(LearningError) as raised:
+        deploy(again(config), data, "gemma", model, "ours")
+    assert raised.value.code == "not-compared"
+    rollback(again(config), data, "gemma")
+    assert deploy(again(config), data, "gemma", model, "ours").name == "ours"
+
+
+def test_a_name_stands_for_one_model(config: Path, model: Path, data: DataFolder) -> None:
+    """Two deployments of one day had one name: nothing was left to go back to."""
+    deploy(again(config), data, "gemma", model, "ours", force=True)
+    better = model.with_name("better.gguf")
+    better.write_bytes(model.read_bytes() + b"better")
+    marian = bundled("models", "starter", "marian")
+    taken: list[tuple[Role, Path, str]] = [
+        ("gemma", better, "ours"),
+        ("marian", marian, "ours"),
+        ("gemma", better, "starter"),
+        ("gemma", better, "auto"),
+    ]
+    for role, file, name in taken:
+        with pytest.raises(LearningError) as raised:
+            deploy(again(config), data, role, file, name, force=True)
+        assert raised.value.code == "name-taken"
+    used = resolve("gemma", "ours", ModelLibrary.of(again(config).settings))
+    assert used.read_bytes() == model.read_bytes()
+    deploy(again(config), data, "gemma", model, "ours", force=True)
+
+
+def test_a_rollback_that_was_killed_is_done_by_the_next_one(
+    config: Path, model: Path, data: DataFolder
+) -> None:
+    for name in ("ours-1", "ours-2"):
+        deploy(again(config), data, "gemma", model, name, force=True)
+    written = config.read_bytes()
+    rollback(again(config), data, "gemma")
+    config.write_bytes(written)
+    for name in ("ours-1", "starter"):
+        rollback(again(config), data, "gemma")
+        assert again(config).settings.translate.final.model == name
 
 
 @pytest.mark.parametrize(

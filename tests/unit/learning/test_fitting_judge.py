@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +13,11 @@ from pipeline.church.fidelity.doubt import OWN, Evidence, Judge, in_use, shipped
 from pipeline.core.errors import LearningError
 from pipeline.core.types import Check, Opinion, Word
 from pipeline.learning.fitting import evidence_of_record, fit_judge, reviewed, write_judge
+from pipeline.records.utterance import FinalRecord, judged
+from pipeline.review.store import Review
+from pipeline.session.recorder import SessionRecorder
+from scripts.support.journal import message
+from scripts.support.records import utterance_record
 from tests.support.services import GOOD, decide, hold
 from tests.support.utterances import draft, final, kept
 
@@ -61,6 +67,30 @@ def test_a_record_gives_the_evidence_of_its_final() -> None:
     evidence = evidence_of_record(record)
     assert (evidence.quick_mean, evidence.quick_least, evidence.rules) == (-1.0, -4.0, 1.0)
     assert evidence.heard == pytest.approx(-9.21, abs=0.01)
+
+
+def test_approving_an_operator_s_correction_does_not_approve_what_was_corrected(
+    tmp_path: Path,
+) -> None:
+    made = SessionRecorder(tmp_path, source="en", targets=("es",), on_fault=print)
+    made.start()
+    for key in (1, 2):
+        made.caption(message(key, "Turn to extra.", "Vayan a extra.", seq=key), "es")
+        record = replace(
+            utterance_record(key, "Turn to extra."),
+            final=FinalRecord(lang="es", text="Vayan a extra.", engine="gemma", avg_logprob=-0.5),
+            opinion=Opinion(-1.0, -3.0, 0.4),
+        )
+        made.record(judged(record))
+    heard = replace(message(1, "Turn to Ezra.", "Vayan a Esdras.", seq=3), corrected=True)
+    made.caption(heard, "es")
+    assert made.close(5.0)
+    with closing(Review(made.folder)) as review:
+        for item in review.items():
+            texts = {"source": item.source, "target": item.target}
+            review.decide(item.id, "approved", reviewer="Ana", **texts)
+        assert {item.source for item in review.items()} == {"Turn to Ezra.", "Turn to extra."}
+    assert len(reviewed([made.folder])) == 1
 
 
 def test_finals_without_an_opinion_teach_nothing(tmp_path: Path) -> None:

@@ -98,6 +98,16 @@ def test_other_languages_have_their_own_sets_only(data: DataFolder) -> None:
     assert sentence_sets(data, ("fr", "de")) == []
 
 
+def test_sound_in_another_language_measures_no_recognizer_of_this_one(data: DataFolder) -> None:
+    metadata = data.path / "audio" / "metadata.jsonl"
+    english = {spoken.text for spoken in sound_sets(data, "en") if spoken.set == OWN_SOUND}
+    (said, *_) = english
+    line = f'"{said}","lang":"es"'
+    metadata.write_text(metadata.read_text().replace(f'"{said}"', line))
+    assert {spoken.text for spoken in sound_sets(data, "es")} == english
+    assert said not in {spoken.text for spoken in sound_sets(data, "en")}
+
+
 def test_sound_is_read_whole() -> None:
     pcm = read_audio(bundled("demo", "golden.flac"))
     assert 3 * 16_000 < len(pcm) < 60 * 16_000

@@ -34,6 +34,56 @@ def test_a_trainer_that_was_cut_off_goes_on(order: TrainingOrder) -> None:
     assert "--resume" in commands(order)[0]
 
 
+def checkout_of(tmp_path: Path) -> Path:
+    """Return a checkout whose trainer only appends its options to a file, and a converter."""
+    for folder in ("training", "training/train", "training/export"):
+        (tmp_path / folder).mkdir(exist_ok=True)
+        (tmp_path / folder / "__init__.py").touch()
+    told = "import pathlib, sys\nout = pathlib.Path(sys.argv[sys.argv.index('--out') + 1])\n"
+    trainer = "print(sys.argv)\n(out / 'checkpoint.pt').write_bytes(b'')\n"
+    (tmp_path / "training/train/train_marian.py").write_text(told + trainer)
+    (tmp_path / "training/export/export_marian.py").write_text(told + "out.mkdir(exist_ok=True)\n")
+    return tmp_path
+
+
+def test_the_next_month_is_a_training_of_its_own(order: TrainingOrder, tmp_path: Path) -> None:
+    """It once went on from the end of the first one: its minutes were over before it began."""
+    checkout, lines = checkout_of(tmp_path), list[str]()
+    order.base.mkdir()
+    base, mix = order.base / "model.bin", order.material / "train.jsonl"
+    base.write_bytes(b"1")
+
+    def goes_on() -> bool:
+        train(order, on_line=lines.append, checkout=checkout)
+        return "--resume" in lines[-1]
+
+    assert not goes_on()
+    assert goes_on(), "for longer, on the same mix"
+    mix.write_text("more\n")
+    assert not goes_on()
+    base.write_bytes(b"2")
+    assert not goes_on(), "after a deployment"
+    mix.write_text("much more\n")
+
+    def interrupt(line: str) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train(order, on_line=interrupt, checkout=checkout)
+    mix.write_text("another month\n")
+    assert goes_on(), "a service came between"
+    (checkout / "training/export/export_marian.py").write_text("raise SystemExit(1)\n")
+    mix.write_text("and another\n")
+    for told in (False, True):
+        with pytest.raises(LearningError):
+            goes_on()
+        assert ("--resume" in lines[-1]) == told
+    mix.write_text("the last\n")
+    with pytest.raises(LearningError):
+        goes_on()
+    assert "--resume" not in lines[-1], "its minutes are over, though nothing was learnt"
+
+
 def test_a_gemma_of_hugging_face_has_a_trainer_of_its_own(order: TrainingOrder) -> None:
     gemma = replace(order, role="gemma")
     assert "fine_tune_gemma" in commands(gemma)[0][2]

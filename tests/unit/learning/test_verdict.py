@@ -56,6 +56,13 @@ def test_unseen_speech_may_not_even_perhaps_lose_more_than_a_point(low: float, a
     assert (table_rows(found)[1]["verdict"] == "not sure") == (advice == "keep")
 
 
+@pytest.mark.parametrize(("count", "advice"), [(29, "keep"), (30, "deploy")])
+def test_three_voices_do_not_decide_for_a_recognizer(count: int, advice: str) -> None:
+    own = measured("own sound", "worse" if count < 30 else "same", count, measure="100 - WER")
+    found = [own, measured("voices", count=3, measure="100 - WER")]
+    assert advise(found)[0] == advice
+
+
 def test_a_guard_of_too_few_sentences_lets_nothing_pass() -> None:
     found = [measured("gate, general", count=4), measured("preaching", count=4)]
     assert advise(found)[0] == "keep"

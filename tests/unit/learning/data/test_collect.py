@@ -15,8 +15,9 @@ from pipeline.captions.redaction import MARK
 from pipeline.config.section import Session as SessionSettings
 from pipeline.core.errors import LearningError
 from pipeline.dictionary.rules import Rule
+from pipeline.learning.cycle import keep_focus
 from pipeline.learning.data.collect import Collected, CollectSettings, collect, remove
-from pipeline.learning.data.folder import DataFolder
+from pipeline.learning.data.folder import DataFolder, last_lesson
 from tests.support.services import GOOD, NAME, STARTED, UNSURE, WRONG, Said, decide, hold
 
 RULES = (Rule("ezra", ("as rah",), "Ezra"),)
@@ -97,6 +98,18 @@ def test_a_session_that_is_removed_leaves_nothing_but_a_line(
     assert (data.path / "audio" / "metadata.jsonl").read_bytes() == b""
     assert data.ledger()[NAME].removed
     assert gather(data, folder).pairs == 1, "it can be collected again"
+
+
+def test_a_removal_that_was_interrupted_stops_no_later_step(
+    tmp_path: Path, data: DataFolder
+) -> None:
+    folders = [week(tmp_path, n, [GOOD, UNSURE]) for n in range(2)]
+    gather(data, *folders)
+    data.session_file(folders[0].name).unlink()  # killed before the line in the ledger
+    assert gather(data, folders[1]).sessions == 1
+    assert keep_focus(data).captions == 2
+    assert last_lesson(data) == ""
+    assert gather(data, *folders).new == (folders[0].name,)
 
 
 def test_a_session_that_cannot_be_read_is_named_and_the_others_are_collected(

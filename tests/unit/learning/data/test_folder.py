@@ -92,6 +92,7 @@ def test_each_accepted_pair_with_sound_has_its_line(tmp_path: Path) -> None:
         "source": "auto",
         "session_id": NAME,
         "speaker": "",
+        "lang": "en",
     }
     heard, rate = soundfile.read(data / "audio" / entry["file_name"], dtype="float32")
     assert rate == 16_000

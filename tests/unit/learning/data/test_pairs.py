@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import orjson
 import pytest
 
 from pipeline.core.errors import LearningError
+from pipeline.core.languages import LANGUAGES
 from pipeline.learning.data.pairs import (
     LearningPair,
     pair_line,
@@ -66,3 +68,13 @@ def test_a_file_that_is_not_ours_is_told_with_its_line(tmp_path: Path) -> None:
 def test_the_same_words_are_the_same_pair() -> None:
     shouted = parse_line(pair_line(PAIR).replace(b"The grace of God.", b"the GRACE of God"))
     assert shouted.key == PAIR.key
+
+
+def test_every_language_has_its_text_in_the_line() -> None:
+    """Indonesian texts once had the key of the utterance's number, and no file could be read."""
+    for code in LANGUAGES:
+        other = "en" if code != "en" else "es"
+        for source, target in ((code, other), (other, code)):
+            pair = replace(PAIR, source_lang=source, target_lang=target)
+            assert parse_line(pair_line(pair)) == pair, code
+            assert orjson.loads(pair_line(pair))[target] == PAIR.translation

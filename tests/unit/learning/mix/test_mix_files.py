@@ -72,6 +72,17 @@ def test_what_people_vouch_for_is_divided_once_and_for_all(
     assert {each["file"] for each in manifest["inputs"]} >= {"general.tsv", "pairs.jsonl"}
 
 
+def test_what_is_held_out_is_of_the_mix_s_languages(data: DataFolder, tmp_path: Path) -> None:
+    """A trainer could not read a line without its language, and the mix counted as broken."""
+    here = data.pairs()
+    elsewhere = [replace(p, target_lang="fr", translation="Voici une phrase.") for p in here]
+    data.write_pairs("pairs.jsonl", [*here, *elsewhere])
+    _, held = mix(data, tmp_path / "mix", Sources(ships=False), SMALL, LANGS)
+    found = lines(tmp_path / "mix" / HELD_OUT)
+    assert len(found) == held == sum(map(is_held_out, here))
+    assert all("es" in line for line in found)
+
+
 def test_a_dry_run_writes_nothing(data: DataFolder, tmp_path: Path) -> None:
     made, _ = mix(data, tmp_path / "mix", sources(tmp_path), SMALL, LANGS, dry_run=True)
     assert made.parts["sermon"]
