@@ -57,9 +57,10 @@ def test_a_systemd_unit(church: Path, capsys: pytest.CaptureFixture[str]) -> Non
 
 
 @pytest.mark.slow
-def test_systemd_finds_no_fault_in_it(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["100% a church", "St.Mary's", 'the"best"one'])
+def test_systemd_finds_no_fault_in_it(tmp_path: Path, name: str) -> None:
     needs_program("systemd-analyze")
-    folder = tmp_path / "100% a church"
+    folder = tmp_path / name
     folder.mkdir()
     entry = entry_for("linux", folder / "config.toml", python=Path(sys.executable), home=tmp_path)
     unit = tmp_path / entry.file.name
