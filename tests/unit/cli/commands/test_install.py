@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import plistlib
 import shlex
 import subprocess
@@ -66,7 +67,9 @@ def test_systemd_finds_no_fault_in_it(tmp_path: Path, name: str) -> None:
     unit = tmp_path / entry.file.name
     unit.write_bytes(entry.content)
     verify = ["systemd-analyze", "--user", "verify", str(unit)]
-    done = subprocess.run(verify, capture_output=True, text=True, check=False)
+    # Without this folder it reads nothing, and finds no fault in anything.
+    env = {**os.environ, "XDG_RUNTIME_DIR": str(tmp_path)}
+    done = subprocess.run(verify, capture_output=True, text=True, check=False, env=env)
     assert [line for line in done.stderr.splitlines() if unit.name in line] == []
 
 
