@@ -30,7 +30,7 @@ from pipeline.core.formats import human_size
 from pipeline.models.automatic import remember
 from pipeline.models.library import ModelLibrary
 from pipeline.models.registry import KEYS, STARTER, Role
-from pipeline.server.addresses import page_address
+from pipeline.server.addresses import public_address
 from pipeline.tuning import budget
 from pipeline.tuning.budget import Proposal
 from pipeline.tuning.hardware import machine
@@ -283,9 +283,7 @@ def _conclude(console: Console, loaded: Loaded, obtained: Mapping[Role, str]) ->
         console.print(Text(f"{TRIAL} {_BETTER}", "yellow"))
     console.print("Next: `stark-translate tune --write` once, with nothing else running;")
     console.print("then `stark-translate dry-run` rehearses, and `stark-translate run` captions.")
-    server = settings.server
-    secure = bool(server.tls_cert)
-    address = server.address or page_address(server.host, server.port, secure=secure)
+    address = public_address(settings.server)
     console.print(f"Captions will be read at {address}", markup=False)
     if sys.stdout.isatty():
         segno.make_qr(address, error="l").terminal(compact=True)
