@@ -33,7 +33,7 @@ from pipeline.core.resources import bundled
 from pipeline.dictionary.store import Dictionary
 from pipeline.engines.prompts import language
 from pipeline.publish.broker import Broker, place_of
-from pipeline.server.addresses import page_address, unbound
+from pipeline.server.addresses import LOOPBACK, page_address, unbound
 from pipeline.server.branding import branding
 from pipeline.server.operator_token import FILE as TOKEN_FILE
 from pipeline.server.operator_token import operator_token
@@ -45,7 +45,6 @@ _SERVICE_BYTES = 6_000_000
 """Two hours at the demo's rate: its folder grows by 40 kB a minute, all files together."""
 _DISK_BYTES = 100_000_000
 """Room for the service, the system's logs and other programs."""
-_LOOPBACK = ("127.", "::1", "localhost")
 _SOUND = {
     "none": "No sound is kept.",
     "doubtful": "Sound of doubtful captions is kept to learn from: tell those who speak.",
@@ -206,7 +205,7 @@ def _port(server: ServerSettings) -> Passed:
     address = page_address(server.host, port, secure=bool(server.tls_cert))
     if server.address:
         return Passed(f"For phones: {server.address}, as set; by its own name: {address}.")
-    if server.host.startswith(_LOOPBACK):
+    if server.host.startswith(LOOPBACK):
         return Passed(f"{address}, for this machine only (phones need --host 0.0.0.0).")
     # Bound to every address, but only this machine can reach it.
     if str(urlsplit(address).hostname).startswith("127."):

@@ -149,7 +149,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     commands = parser.add_subparsers(required=True, metavar="command")
     given = list(sys.argv[1:] if argv is None else argv)
     if given[:1] == ["help"]:  # as in many programs
-        given = [*given[1:2], "--help"]
+        given = [*given[1:], "--help"]
     with streams.moment():
         for module in _needed(given):
             import_module(f"pipeline.cli.commands.{module}").add(commands)

@@ -222,9 +222,12 @@ def _nest(flags: Mapping[str, Any]) -> dict[str, Any]:
     tree: dict[str, Any] = {}
     for path, value in flags.items():
         *tables, key = path.split(".")
-        node = tree
+        node: Any = tree
         for table in tables:
             node = node.setdefault(table, {})
+            if not isinstance(node, dict):
+                message = f"command line: {path} is in {table}, which is set to a value as well."
+                raise ConfigError("config-bad-value", message, "Leave one of the two out.")
         node[key] = value
     return tree
 

@@ -102,9 +102,14 @@ def _own_model(settings: Settings) -> Path:
 
 
 def models_in_use(settings: Settings) -> dict[Role, str]:
-    """Return the name of each model that makes captions, by its role."""
+    """Return the name of each model that makes captions of the first target, by its role."""
+    return {"stt": recognizer_name(settings), **translators_in_use(settings)}
+
+
+def translators_in_use(settings: Settings) -> dict[Role, str]:
+    """Return the names of the first target's translators, by role."""
     translate = settings.translate
-    names: dict[Role, str] = {"stt": recognizer_name(settings)}
+    names: dict[Role, str] = {}
     if translate.partial.engine == "marian":
         names["marian"] = translator_name(settings, "marian")
     # A model on a server has no files here, but its local fallback has.

@@ -30,6 +30,8 @@ from pipeline.server.pages import INLINE, refuse, respond
 
 EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104 - compared, not bound
 """Hosts that mean every address of this machine."""
+LOOPBACK = ("127.", "::1", "localhost")
+"""Beginnings of hosts that only this machine reaches."""
 
 # Printable ASCII only: the path goes into the answer's `Location`.
 _REQUEST = re.compile(rb"(?P<method>GET|HEAD) (?P<path>/[!-~]*) HTTP/1\.[01]\r\n")
@@ -113,6 +115,12 @@ def page_address(host: str, port: int, *, secure: bool = False) -> str:
         host = local_address()
     scheme = "https" if secure else "http"
     return f"{scheme}://[{host}]:{port}/" if ":" in host else f"{scheme}://{host}:{port}/"
+
+
+def public_address(settings: Server) -> str:
+    """Return the audience page's URL for other devices: as set, else this machine's."""
+    secure = bool(settings.tls_cert)
+    return settings.address or page_address(settings.host, settings.port, secure=secure)
 
 
 def wifi_text(name: str, password: str) -> str:

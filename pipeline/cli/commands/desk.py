@@ -16,7 +16,7 @@ from pipeline.cli.control_client import ask, require_port
 from pipeline.cli.options import Commands, add_command, path, settings_of, write_bytes_out
 from pipeline.config.schema import Settings
 from pipeline.core.errors import ServerError, SessionError
-from pipeline.server.addresses import EVERYWHERE, own_address, page_address
+from pipeline.server.addresses import LOOPBACK, own_address, public_address
 from pipeline.server.buttons import ACTIONS, NEXT_LANGUAGE, TOGGLES
 from pipeline.server.operator_token import kept_token
 from pipeline.server.volunteers import Volunteers
@@ -51,6 +51,8 @@ def add(commands: Commands) -> None:
 
 
 def _desk(arguments: argparse.Namespace) -> int:
+    if (arguments.notice or arguments.companion) and not arguments.buttons:
+        arguments.parser.error("--notice and --companion are for --buttons NAME")
     settings = settings_of(arguments).settings
     if arguments.list or arguments.revoke:
         volunteers = Volunteers(Path(settings.session.directory))
@@ -69,7 +71,7 @@ def _buttons(settings: Settings, name: str, notices: Sequence[str], out: Path | 
     require_port(server)
     # A separate token: the buttons can be revoked, and the operator's token does not change.
     token = Volunteers(Path(settings.session.directory)).add(name)
-    place = page_address(server.host, server.port, secure=bool(server.tls_cert))
+    place = public_address(server)
     # Each ends with "?" or "&", so that the token can follow.
     asked = [(action, f"{action}?") for action in (*TOGGLES, *ACTIONS)]
     if len(spoken) > 1:
@@ -118,10 +120,9 @@ def _open(settings: Settings, *, browser: bool | None) -> int:
     own = f"{own_address(server)}operator"
     print(f"The desk, on this machine: {link_with(token, own)}")
     # A tablet cannot reach a daemon that serves this machine only: a code would be useless.
-    if server.host in EVERYWHERE:
-        secure = bool(server.tls_cert)
-        page = server.address or page_address(server.host, server.port, secure=secure)
-        _invite(settings, token, f"{page}operator")
+    # With server.address it can: a proxy leads there.
+    if server.address or not server.host.startswith(LOOPBACK):
+        _invite(settings, token, f"{public_address(server)}operator")
     else:
         print("For a tablet: start the captions with --host 0.0.0.0.", file=sys.stderr)
     open_with_token(token, own, directory, browser)

@@ -181,7 +181,7 @@ def _quoted(word: str) -> str:
     """Return a word quoted for a systemd command."""
     for letter, escaped in (("\\", "\\\\"), ('"', '\\"'), ("%", "%%"), ("$", "$$")):
         word = word.replace(letter, escaped)
-    return f'"{word}"' if " " in word else word
+    return f'"{word}"' if " " in word or "'" in word else word
 
 
 def _launchd(command: Sequence[str], folder: Path, home: Path) -> Entry:

@@ -31,7 +31,7 @@ from pipeline.core.errors import ModelError, UsageError
 from pipeline.core.formats import human_size
 from pipeline.core.resources import SHIPPED_MODELS, bundled
 from pipeline.models import download
-from pipeline.models.automatic import models_in_use
+from pipeline.models.automatic import recognizer_name, translators_in_use
 from pipeline.models.catalog import Row, State, rows, state
 from pipeline.models.download import Order, Source
 from pipeline.models.library import Manifest, ModelLibrary, PullProgress, again
@@ -81,7 +81,7 @@ def add(commands: Commands) -> None:
     verify = _add(whats, "verify", _verify, "Read every fetched file and compare it.")
     verify.add_argument("names", type=known_name, nargs="*", metavar="NAME", help="models (all)")
     path = _add(whats, "path", _path, "Print where a model is.")
-    path.add_argument("name", metavar="NAME")
+    path.add_argument("name", type=known_name, metavar="NAME")
     remove = _add(whats, "remove", _remove, "Delete models that were fetched.")
     remove.add_argument("names", type=known_name, nargs="+", metavar="NAME")
 
@@ -233,7 +233,11 @@ def _opened(arguments: argparse.Namespace) -> tuple[Settings, ModelLibrary]:
 def _used(settings: Settings) -> list[tuple[Role, str]]:
     """Return the role and the value of each model that these settings load, rehearsals included."""
     compare = settings.translate.compare
-    used: list[tuple[Role, str]] = [*models_in_use(settings).items()]
+    used: list[tuple[Role, str]] = [("stt", recognizer_name(settings))]
+    for narrowed in settings.for_each_target():
+        used += translators_in_use(narrowed).items()
+    if settings.speech.enabled and settings.speech.engine == "kokoro":
+        used.append(("speech", settings.speech.model))
     if compare.engine in ("gemma", "marian"):
         used.append((compare.engine, compare.model))
     if settings.learn.embedding:

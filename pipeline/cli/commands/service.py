@@ -121,35 +121,46 @@ def _health(settings: Settings) -> dict[str, Any]:
     try:
         if there and in_use(there[0] / JOURNAL):
             fix = f"{there[0].name} is running, at another port or suspended: give its --port."
-        elif (unit := _unit()) and unit["ActiveState"] != "active":
-            fix = f"{UNIT} is {unit['ActiveState']}: sudo systemctl start {UNIT}."
+        else:
+            for scope, unit in _units().items():
+                if unit["ActiveState"] != "active":
+                    start = " ".join(("systemctl" if scope else "sudo systemctl", *scope, "start"))
+                    fix = f"{UNIT} is {unit['ActiveState']}: {start} {UNIT}."
+                    break
     except OSError:
         pass  # another user's files: the reason is unknown
     raise ServerError("daemon-unreachable", message, fix)
 
 
-def _unit() -> dict[str, str]:
-    """Return systemd's properties of our unit, {} if there is none."""
-    if not shutil.which("systemctl"):
-        return {}
-    command = ["systemctl", "show", "-p", "LoadState,ActiveState,MainPID", UNIT]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
-    # systemctl also answers for an unknown unit: LoadState is "not-found" then.
-    unit = dict(line.split("=", 1) for line in done.stdout.splitlines() if "=" in line)
-    return unit if unit.get("LoadState") == "loaded" else {}
+def _units() -> dict[tuple[str, ...], dict[str, str]]:
+    """Return systemd's properties of our units, by the option that selects the manager.
+
+    The machine's comes first (scripts/install.sh), then this user's (`stark-translate install`).
+    """
+    found = {}
+    scopes: tuple[tuple[str, ...], ...] = ((), ("--user",))
+    for scope in scopes if shutil.which("systemctl") else ():
+        command = ["systemctl", "show", *scope, "-p", "LoadState,ActiveState,MainPID", UNIT]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+        # systemctl also answers for an unknown unit: LoadState is "not-found" then.
+        unit = dict(line.split("=", 1) for line in done.stdout.splitlines() if "=" in line)
+        if unit.get("LoadState") == "loaded":
+            found[scope] = unit
+    return found
 
 
 def _stop(arguments: argparse.Namespace) -> int:
     settings = settings_of(arguments).settings
     require_port(settings.server)
     # The owner of the port, not a number in a file: that may be another process by now.
-    process, unit = owner(settings.server.port), _unit()
+    process = owner(settings.server.port)
     # A process that Ctrl-Z has suspended does not answer, but can be ended.
     session = "" if process and _is_suspended(process) else _health(settings)["session"]
-    by_systemd = unit.get("ActiveState") == "active"
-    if by_systemd and (not process or unit["MainPID"] == str(process.pid)):
-        # Through systemd: it restarts a service that ends in another way.
-        return _pass_on("systemctl", "stop", UNIT)
+    for scope, unit in _units().items():
+        ours = not process or unit["MainPID"] == str(process.pid)
+        if unit["ActiveState"] == "active" and ours:
+            # Through systemd: it restarts a service that ends in another way.
+            return _pass_on("systemctl", "stop", *scope, UNIT)
     if process is None:
         message = "The service belongs to another user."
         raise ServerError("not-ours", message, "Run this as that user, or with sudo.")
@@ -190,10 +201,10 @@ def _is_suspended(process: psutil.Process) -> bool:
 
 
 def _logs(arguments: argparse.Namespace) -> int:
-    if not arguments.session and _unit():
+    if not arguments.session and (units := _units()):
         # -e: at the end, where the last events are; the journal of a year is long.
         following = ["-f"] if arguments.follow else ["-e"]
-        return _pass_on("journalctl", "-u", UNIT, *following)
+        return _pass_on("journalctl", *next(iter(units)), "-u", UNIT, *following)
     arguments.session = arguments.session or "last"
     folder = session_of(arguments)
     print(f"Events of {folder.name}; the log is in the window of `run`.", file=sys.stderr)

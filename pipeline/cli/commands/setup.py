@@ -23,14 +23,15 @@ from pipeline.cli.commands.models import Download
 from pipeline.cli.commands.run import TRIAL
 from pipeline.cli.options import Commands, add_command, add_hearing, languages, settings_of
 from pipeline.config.editor import Tables, Value, write
-from pipeline.config.loader import Loaded, file_in_force, load
+from pipeline.config.loader import Loaded, file_in_force, leaves, load
+from pipeline.config.schema import Settings
 from pipeline.core import logs
 from pipeline.core.errors import AudioError, ConfigError, ModelError, UsageError, VersesError
 from pipeline.core.formats import human_size
 from pipeline.models.automatic import remember
 from pipeline.models.library import ModelLibrary
 from pipeline.models.registry import KEYS, STARTER, Role
-from pipeline.server.addresses import page_address
+from pipeline.server.addresses import public_address
 from pipeline.tuning import budget
 from pipeline.tuning.budget import Proposal
 from pipeline.tuning.hardware import machine
@@ -46,6 +47,8 @@ exit codes: 0 ready, 1 something is missing or does not work yet
 """
 _ROLES = {"stt": "recognizer", "marian": "draft translator", "gemma": "final translator"}
 _MANY_READERS = 500
+_PLACES = {"models.directory", "session.directory"}
+"""The keys that scripts/install.sh sets in the file that it makes."""
 _BETTER = "A better one needs 8 cores or a GPU, here or on another machine (docs/REMOTE.md)."
 
 
@@ -131,6 +134,14 @@ class _Questions:
 
     def __init__(self, loaded: Loaded, console: Console, *, ask: bool) -> None:
         self._loaded, self._console, self._ask = loaded, console, ask
+        # config.toml as it ships names every key, and answers nothing.
+        default, file = dict(leaves(Settings().model_dump())), str(loaded.file)
+        answers = {
+            path
+            for path, value in leaves(loaded.settings.model_dump())
+            if loaded.origins[path] == file and value != default[path]
+        }
+        self._unset = {"built-in default"} | (set() if answers - _PLACES else {file})
 
     def answers(
         self, arguments: argparse.Namespace, to: Sequence[str] | None
@@ -168,7 +179,7 @@ class _Questions:
 
     def _is_open(self, key: str) -> bool:
         """Whether a key is not set yet, in a file, the environment or by a flag."""
-        return self._loaded.origins[key] == "built-in default"
+        return self._loaded.origins[key] in self._unset
 
     def _answer(self, key: str, question: str, default: str) -> str:
         """Return the answer, the default if nobody is asked, "" if the key is set already."""
@@ -283,9 +294,7 @@ def _conclude(console: Console, loaded: Loaded, obtained: Mapping[Role, str]) ->
         console.print(Text(f"{TRIAL} {_BETTER}", "yellow"))
     console.print("Next: `stark-translate tune --write` once, with nothing else running;")
     console.print("then `stark-translate dry-run` rehearses, and `stark-translate run` captions.")
-    server = settings.server
-    secure = bool(server.tls_cert)
-    address = server.address or page_address(server.host, server.port, secure=secure)
+    address = public_address(settings.server)
     console.print(f"Captions will be read at {address}", markup=False)
     if sys.stdout.isatty():
         segno.make_qr(address, error="l").terminal(compact=True)

@@ -107,6 +107,9 @@ def test_config_can_leave_the_defaults_out(
         (("run", "--pace", "slow"), 2, "invalid choice"),
         (("run", "--port", "99999"), 78, "command line: server.port"),
         (("run", "--config", "nowhere.toml"), 78, "config-unreadable"),
+        (("run", "--to", "es", "--set", "translate.target.x=1"), 78, "translate.target.x"),
+        (("run", "--to", "es,fr", "--set", "translate.targets.fr.x=1"), 78, "is set to a value"),
+        (("help", "models", "pull"), 0, "--accept-terms"),
     ],
 )
 def test_refusals(

@@ -56,6 +56,35 @@ def test_for_this_machine_only_a_tablet_is_told_of(
     assert opened == []
 
 
+@pytest.mark.parametrize(
+    ("server", "page"),
+    [
+        ('host = "0.0.0.1"', "http://0.0.0.1:1/"),  # one address; refused at once
+        ('address = "https://captions.example.org"', "https://captions.example.org/"),  # a proxy
+    ],
+)
+def test_what_a_tablet_can_reach_it_is_led_to(
+    opened: list[str], capsys: pytest.CaptureFixture[str], server: str, page: str
+) -> None:
+    Path("config.toml").write_text(f"[server]\nport = 1\n{server}\n")
+    assert main(["desk"]) == 0
+    output = capsys.readouterr()
+    assert "there is no code: " in output.err, "none runs here, and it was asked"
+    assert "--host" not in output.err
+    assert main(["desk", "--buttons", "Deck"]) == 0
+    assert f" {page}do/undo?token=" in capsys.readouterr().out
+    assert opened == []
+
+
+def test_options_of_buttons_without_buttons_are_refused(
+    opened: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        main(["desk", "--companion", "page.companionconfig"])
+    assert "--buttons NAME" in capsys.readouterr().err
+    assert opened == []
+
+
 @pytest.mark.slow
 def test_the_command_line_of_the_browser_has_no_token(tmp_path: Path) -> None:
     (tmp_path / "sessions").mkdir()

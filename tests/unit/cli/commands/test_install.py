@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import plistlib
 import shlex
 import subprocess
@@ -57,15 +58,18 @@ def test_a_systemd_unit(church: Path, capsys: pytest.CaptureFixture[str]) -> Non
 
 
 @pytest.mark.slow
-def test_systemd_finds_no_fault_in_it(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["100% a church", "St.Mary's", 'the"best"one'])
+def test_systemd_finds_no_fault_in_it(tmp_path: Path, name: str) -> None:
     needs_program("systemd-analyze")
-    folder = tmp_path / "100% a church"
+    folder = tmp_path / name
     folder.mkdir()
     entry = entry_for("linux", folder / "config.toml", python=Path(sys.executable), home=tmp_path)
     unit = tmp_path / entry.file.name
     unit.write_bytes(entry.content)
     verify = ["systemd-analyze", "--user", "verify", str(unit)]
-    done = subprocess.run(verify, capture_output=True, text=True, check=False)
+    # Without this folder it reads nothing, and finds no fault in anything.
+    env = {**os.environ, "XDG_RUNTIME_DIR": str(tmp_path)}
+    done = subprocess.run(verify, capture_output=True, text=True, check=False, env=env)
     assert [line for line in done.stderr.splitlines() if unit.name in line] == []
 
 

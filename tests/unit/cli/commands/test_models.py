@@ -128,6 +128,24 @@ class TestList:
         assert "English to Spanish, on any machine" in out
         assert str(Path.cwd() / "models") in out
 
+    def test_the_voice_and_the_models_of_extra_languages_are_in_use(
+        self, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        Path("config.toml").write_text(
+            '[speech]\nenabled = true\n[models]\ndirectory = "models"\n'
+            '[[translate.targets]]\nlang = "fr"\nfinal.model = "translategemma-4b-q8_0"\n'
+        )
+        assert main(["models", "list", "--json"]) == 0
+        found = {row["name"] for row in json.loads(capsys.readouterr().out) if row["in_use"]}
+        assert {"kokoro-82m-int8", "translategemma-4b-q8_0"} < found
+
+    def test_a_common_name_finds_what_it_has_fetched(
+        self, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        pulled(Path("models"), "Systran/faster-whisper-small", "stt", {"model.bin": b"12"})
+        assert main(["models", "path", "small"]) == 0
+        assert "Systran--faster-whisper-small" in capsys.readouterr().out
+
     def test_another_folder(self, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
         assert main(["models", "list", "--models", str(tmp_path / "x")]) == 0
         assert str(tmp_path / "x") in capsys.readouterr().out

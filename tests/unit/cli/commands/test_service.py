@@ -14,7 +14,7 @@ import orjson
 import psutil
 import pytest
 
-from pipeline.cli.commands.service import lines
+from pipeline.cli.commands.service import UNIT, lines
 from pipeline.cli.main import main
 from pipeline.config.schema import Server
 from pipeline.core.files import try_lock
@@ -145,6 +145,28 @@ def test_what_systemd_has_started_systemd_ends(
     assert main(["logs"]) == 0
     commands = (folder / "asked").read_text().splitlines()
     assert commands == ["stop stark-translate.service", "-u stark-translate.service -e"]
+    capsys.readouterr()
+
+
+@pytest.mark.slow
+def test_what_the_user_s_own_systemd_has_started_it_ends(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`stark-translate install` makes a unit that restarts whatever ends by a signal."""
+    others = "[ \"$1$2\" = show-p ] && exec printf 'LoadState=not-found\\n'\n"
+    script = SYSTEMCTL.replace("[", f"{others}[", 1)
+    for name in ("systemctl", "journalctl"):
+        (folder / name).write_text(script)
+        (folder / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+    with started("replay", cwd=folder) as program:
+        port = port_of(program)
+        monkeypatch.setenv("UNIT_PID", str(program.process.pid))
+        assert main(["stop", "--port", port]) == 0
+        assert program.process.poll() is None
+    assert main(["logs"]) == 0
+    commands = (folder / "asked").read_text().splitlines()
+    assert commands == [f"stop --user {UNIT}", f"--user -u {UNIT} -e"]
     capsys.readouterr()
 
 

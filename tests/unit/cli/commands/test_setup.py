@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.cli.main import main
+from tests.support.paths import ROOT
 
 COMMAND = (sys.executable, "-c", "from pipeline.cli.main import main; raise SystemExit(main())")
 
@@ -66,6 +67,17 @@ def test_what_is_answered_is_set_what_cannot_be_had_is_said_and_nothing_is_asked
     assert "Which language" not in again
     assert "Go on?" in again
     assert Path("config.toml").read_text() == before
+
+
+def test_the_file_that_ships_answers_nothing() -> None:
+    text = (ROOT / "config.toml").read_text()
+    # With its places, as scripts/install.sh makes it.
+    text = text.replace('directory = "sessions"', 'directory = "/var/lib/sessions"')
+    Path("config.toml").write_text(text)
+    code, screen = on_a_terminal(b"en\nfr\n40\nn\n")
+    assert code == 1
+    for question in ("Which language is spoken", "Into which languages", "How many people"):
+        assert question in screen
 
 
 def test_without_a_terminal_nobody_is_asked(capsys: pytest.CaptureFixture[str]) -> None:
