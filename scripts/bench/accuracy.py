@@ -35,7 +35,7 @@ from pipeline.engines.process.factory import recognizer
 from pipeline.evaluation.reference import read_voices
 from pipeline.text.hallucinations import reason
 from scripts.bench.recordings import utterances
-from scripts.bench.report_section import machine, markdown, show, write
+from scripts.bench.report_section import made, show, write
 from scripts.support.command import parser_of, says_errors
 from scripts.support.voice_score import score_text
 
@@ -84,11 +84,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         name = f"{model}, {window}{', hot words' if hot else ''}"
         columns[name] = measure(load(flags=flags).settings, spoken)
     table = rows(columns)
-    if arguments.markdown:
-        about = machine()
-        words = sum(len(each.text.split()) for each in spoken)
-        notes = f"- {words} words; {about['date']}, {about['cpu']}, INT8, two threads"
-        write(arguments.markdown, TITLE, f"{TITLE}\n{_PREFACE}\n{markdown(table)}\n\n{notes}\n")
+    words = sum(len(each.text.split()) for each in spoken)
+    notes = [f"{words} words; {made()}, INT8, two threads"]
+    write(arguments.markdown, TITLE, table, preface=_PREFACE, notes=notes)
     show(table)
     return 0
 

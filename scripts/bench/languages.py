@@ -26,7 +26,6 @@ from pipeline.models.resolve import resolve
 from pipeline.session.reader import read_journal
 from scripts.bench import recordings, report_section
 from scripts.bench.live import LiveRun, run_live
-from scripts.bench.report_section import machine
 from scripts.support.command import parser_of, says_errors
 
 TITLE = "## Several languages"
@@ -68,8 +67,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         one, several = (cost(runs[name], arguments.langs) for name in candidates)
     rows = table(one, several)
     report_section.show(rows, TITLE)
-    if arguments.markdown:
-        write(arguments.markdown, rows, arguments)
+    langs, model = ", ".join(arguments.langs), Path(arguments.final).name
+    notes = [
+        f"{report_section.made()}; {arguments.runs} runs of each",
+        f"further languages: {langs}, by {model}, prompt {arguments.prompt}",
+    ]
+    report_section.write(arguments.markdown, TITLE, rows, preface=PREFACE, notes=notes)
     return 0
 
 
@@ -116,18 +119,6 @@ def table(one: Cost, several: Cost) -> list[list[str]]:
     for lang, count in several.finals.items():
         rows.append([f"finals in {lang}", "-", str(count), ""])
     return rows
-
-
-def write(file: Path, rows: Sequence[Sequence[str]], arguments: argparse.Namespace) -> None:
-    """Write the section into a file in place of its earlier one."""
-    about = machine()
-    langs, model = ", ".join(arguments.langs), Path(arguments.final).name
-    notes = (
-        f"- {about['date']}, {about['cpu']}; {arguments.runs} runs of each\n"
-        f"- further languages: {langs}, by {model}, prompt {arguments.prompt}\n"
-    )
-    section = f"{TITLE}\n{PREFACE}\n{report_section.markdown(rows)}\n\n{notes}"
-    report_section.write(file, TITLE, section)
 
 
 def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:

@@ -27,7 +27,6 @@ from scripts.bench import recordings, report_section
 from scripts.bench.live import LiveRun, run_live
 from scripts.bench.live_figures import Figure, figures
 from scripts.bench.recordings import Material
-from scripts.bench.report_section import machine
 from scripts.support.command import parser_of, says_errors
 
 PREFACE = """
@@ -67,8 +66,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             tables = {name: figures(found, material) for name, found in runs.items()}
             result = Result(material.name, arguments.recognizer, candidates, rows(tables))
             report_section.show(result.rows, title(result))
-            if arguments.markdown:  # after each recording: a later one may fail, or take too long
-                write(arguments.markdown, result)
+            # After each recording: a later one may fail, or take too long.
+            write(arguments.markdown, result)
     return 0
 
 
@@ -139,30 +138,21 @@ def _ratio(this: Figure | None, against: Figure | None) -> str:
     return f"{new / old:.2f}" if old and new is not None else ""
 
 
-def _notes(result: Result) -> str:
-    about = machine()
-    packages = ", ".join(f"{name} {about[name]}" for name in about if name not in {"date", "cpu"})
-    notes = f"- {about['date']}, {about['cpu']}; {packages}\n"
-    for name, of in result.settings.items():
-        settings = ", ".join(s for s in of if not s.startswith(_PRIVATE)) or "the defaults"
-        notes += f"- setting `{name}`: {settings}\n"
-    return notes
-
-
 def title(result: Result) -> str:
     """Return the heading of a result's section."""
     return f"## Live: {result.recording}, {result.recognizer}"
 
 
-def write(file: Path, result: Result) -> None:
-    """Write a result's section into a file in place of its earlier one.
-
-    Only the first of these sections has the explanation of the figures.
-    """
-    preface = "" if report_section.is_explained(file, title(result), PREFACE) else PREFACE
-    table = report_section.markdown(result.rows)
-    section = f"{title(result)}\n{preface}\n{table}\n\n{_notes(result)}"
-    report_section.write(file, title(result), section, behind="## Live: ")
+def write(file: Path | None, result: Result) -> None:
+    """Write a result's section into a file in place of its earlier one."""
+    notes = [report_section.made("python", *report_section.PACKAGES)]
+    for name, of in result.settings.items():
+        settings = ", ".join(s for s in of if not s.startswith(_PRIVATE)) or "the defaults"
+        notes.append(f"setting `{name}`: {settings}")
+    report_section.write(
+        file, title(result), result.rows,
+        preface=PREFACE, notes=notes, explain_once=True, behind="## Live: ",
+    )  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -60,9 +60,8 @@ from pipeline.workers.degradation import Degradation
 from pipeline.workers.queues import DRAFT_LIMIT, DraftQueue, UtteranceQueue
 from pipeline.workers.transcriber import Transcribe
 from pipeline.workers.translator import Translate
-from scripts.bench import recordings
+from scripts.bench import recordings, report_section
 from scripts.bench.recordings import Material
-from scripts.bench.report_section import is_explained, machine, markdown, write
 from scripts.bench.sightings import (
     History,
     Sighting,
@@ -261,7 +260,7 @@ def simulate(material: Material, settings: dict[str, tuple[Settings, Bias | None
 
 def rows(columns: Sequence[Column], material: Material) -> list[list[str]]:
     """Return the rows of the table, the heading first; each row is one setting."""
-    cells_of = [{"": each.name, **_cells(each, material)} for each in columns]
+    cells_of = [{material.name: each.name, **_cells(each, material)} for each in columns]
     return [list(cells_of[0]), *(list(cells.values()) for cells in cells_of)]
 
 
@@ -324,27 +323,19 @@ def main(argv: Sequence[str] | None = None) -> int:
     with tempfile.TemporaryDirectory() as folder:
         for name in arguments.recording:
             material = recordings.named(name, Path(folder))
-            columns = simulate(material, settings)
-            text = table(name, columns, material)
-            print(text)
-            if arguments.markdown:
-                _write(arguments.markdown, f"{name}, {arguments.recognizer}", text)
+            table = rows(simulate(material, settings), material)
+            print(f"{report_section.markdown(table)}\n")
+            write(arguments.markdown, f"{name}, {arguments.recognizer}", table)
     return 0
 
 
-def table(name: str, columns: Sequence[Column], material: Material) -> str:
-    """Return a table in Markdown; `name` is its first heading cell."""
-    head, *body = rows(columns, material)
-    return f"{markdown([[name, *head[1:]], *body])}\n"
-
-
-def _write(file: Path, name: str, told: str) -> None:
-    """Write a table into its own section; the first such section also explains the table."""
-    title = f"## Simulated: {name}"
-    preface = "" if is_explained(file, title, PREFACE) else f"{PREFACE}\n"
-    about = machine()
-    section = f"{title}\n{preface}\n{told}\n- {about['date']}, ctranslate2 {about['ctranslate2']}\n"
-    write(file, title, section, behind="## Simulated: ")
+def write(file: Path | None, name: str, table: Sequence[Sequence[str]]) -> None:
+    """Write a recording's table into its own section."""
+    report_section.write(
+        file, f"## Simulated: {name}", table,
+        preface=PREFACE, notes=[report_section.made("ctranslate2")], explain_once=True,
+        behind="## Simulated: ",
+    )  # fmt: skip
 
 
 def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:

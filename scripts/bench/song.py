@@ -10,7 +10,6 @@ training.train.train_song needs. No recognizer runs: what it would be given is w
 
 from __future__ import annotations
 
-import argparse
 import json
 import random
 import threading
@@ -31,6 +30,7 @@ from pipeline.core.types import BLOCK_SAMPLES, SAMPLE_RATE, AudioBlock, Pcm, Utt
 from pipeline.workers.degradation import Degradation
 from pipeline.workers.listener import Listen
 from pipeline.workers.queues import UtteranceQueue
+from scripts.support.command import parser_of
 from training.data import speech
 from training.data.instruments import compose
 from training.data.service_sound import Studio, mixed, phrases, scaled
@@ -287,7 +287,7 @@ def _covered(span: tuple[float, float], by: Sequence[tuple[float, float]]) -> fl
 
 def main() -> None:
     """Make a service, run it with and without song mode, print both results."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = parser_of(__doc__)
     parser.add_argument("--minutes", type=float, default=60.0)
     parser.add_argument("--recordings", type=Path, help="play these instead: speech/, song/")
     given = parser.parse_args()

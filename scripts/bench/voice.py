@@ -67,7 +67,6 @@ from pipeline.voice.playout import BIT_RATE, RATE_HZ, Encoder
 from pipeline.voice.voice import STEP_S
 from scripts.bench import report_section
 from scripts.bench.live import Display, began_s, environment
-from scripts.bench.report_section import machine
 from scripts.support.command import parser_of, says_errors
 from scripts.support.display_server import DisplayServer
 from scripts.support.paths import ROOT
@@ -77,6 +76,7 @@ from scripts.support.records import caption
 TITLE = "## The church's voice"
 UNDERSTOOD, DELAY = f"{TITLE}: how well it is understood", f"{TITLE}: how late it is"
 LISTENERS = f"{TITLE}: many listeners"
+PREFACE = "Made by `make bench-voice`; `python -m scripts.bench.voice --help` says how."
 CAPTIONS = {
     "es": ROOT / "training" / "data" / "sermon_test.tsv",
     "fr": ROOT / "training" / "data" / "sermon_test_fr.tsv",
@@ -403,12 +403,8 @@ def _intelligibility(arguments: argparse.Namespace) -> list[list[str]]:
 
 def _tell(title: str, rows: Sequence[Sequence[str]], file: Path | None) -> None:
     report_section.show(rows, title)
-    if file:
-        about = machine()
-        notes = "Made by `make bench-voice`; `python -m scripts.bench.voice --help` says how."
-        made = f"- {about['date']}, {about['cpu']}; onnxruntime {about['onnxruntime']}"
-        section = f"{title}\n\n{notes}\n\n{report_section.markdown(rows)}\n\n{made}\n"
-        report_section.write(file, title, section, behind=TITLE)
+    notes = [report_section.made("onnxruntime")]
+    report_section.write(file, title, rows, preface=PREFACE, notes=notes, behind=TITLE)
 
 
 def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:

@@ -79,9 +79,9 @@ def measure(translate: Translate, texts: Sequence[str], glossary: Glossary) -> T
 
 
 def term_rows() -> Iterator[str]:
-    """Yield lines on church words: the quick translator, and the final one after it."""
+    """Yield notes on church words: the quick translator, and the final one after it."""
     glossary, gate = shipped_glossary(), sentences.read()
-    yield f"- The glossary has {len(glossary.terms)} entries; {len(spoken())} sentences are for it."
+    yield f"The glossary has {len(glossary.terms)} entries; {len(spoken())} sentences are for it."
     marian = Marian(bundled("models", "starter", "marian"))
     gemma = Gemma(bundled("models", "starter", "gemma", "model.gguf"), threads=1, deadline_s=600.0)
     marian.load()
@@ -109,15 +109,15 @@ def term_rows() -> Iterator[str]:
         before, after = (
             _CHRF.corpus_score(texts, references).score for texts in (gated.without, gated.with_it)
         )
-        times = spread(result.ms)
-        yield (
-            f"- Approved renderings, starter {name}: {result.right_without / result.terms:.1%} of "
-            f"{result.terms} without the glossary, {result.right_with / result.terms:.1%} with it "
-            f"({result.repaired} put in). chrF++ on the {len(gate)} sentences of the quality gate: "
-            f"{before:.1f} and {after:.1f}."
-        )
-        if times is not None:
-            yield (
-                f"  Where one was missing it took {times.p50} ms more (p50), {times.p95} ms (p95), "
+        took = ""
+        if times := spread(result.ms):
+            took = (
+                f" Where one was missing it took {times.p50} ms more (p50), {times.p95} ms (p95), "
                 "of processor time."
             )
+        yield (
+            f"Approved renderings, starter {name}: {result.right_without / result.terms:.1%} of "
+            f"{result.terms} without the glossary, {result.right_with / result.terms:.1%} with it "
+            f"({result.repaired} put in). chrF++ on the {len(gate)} sentences of the quality gate: "
+            f"{before:.1f} and {after:.1f}.{took}"
+        )

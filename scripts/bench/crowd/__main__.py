@@ -23,7 +23,7 @@ from rich.console import Console
 from rich.progress import track
 
 from pipeline.core.percentiles import spread
-from scripts.bench.report_section import machine, markdown, show, write
+from scripts.bench.report_section import made, show, write
 from scripts.support.command import parser_of
 from scripts.support.paths import ROOT
 
@@ -52,11 +52,8 @@ def main() -> int:
     )
     lines = rows(alone, beset)
     show(lines)
-    if arguments.markdown:
-        here = machine()
-        of = f"{arguments.displays} displays, {arguments.abusive} abusive clients"
-        notes = f"- {of}\n- {here['date']}, {here['cpu']}"
-        write(arguments.markdown, TITLE, f"{TITLE}\n{PREFACE}\n{markdown(lines)}\n\n{notes}\n")
+    of = f"{arguments.displays} displays, {arguments.abusive} abusive clients"
+    write(arguments.markdown, TITLE, lines, preface=PREFACE, notes=[of, made()])
     problems = judge(alone, beset)
     print("\n".join(problems) or "ok")
     return 1 if problems else 0

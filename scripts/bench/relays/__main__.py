@@ -25,7 +25,7 @@ from pipeline.server import transport as descriptors
 from scripts.bench.crowd.__main__ import Part
 from scripts.bench.crowd.hub import RATE
 from scripts.bench.relays.edge import RelayProcess
-from scripts.bench.report_section import machine
+from scripts.bench.report_section import made
 from scripts.support.command import parser_of
 from scripts.support.nats_server import NatsServer
 
@@ -50,8 +50,6 @@ def main() -> int:
     arguments = parser.parse_args()
     refuse_too_many(arguments.displays, arguments.relays)
     result = run(arguments.relays, arguments.displays, arguments.seconds, rate=arguments.rate)
-    here = machine()
-    result["made"] = f"{here['date']}, {here['cpu']}"
     console.print_json(orjson.dumps(result).decode())
     whole = not (result["missed"] or result["twice"] or result["lost"] or result["troubles"])
     return 0 if whole and result["delivery_ms"]["p99"] <= _LIMIT_MS else 1
@@ -107,6 +105,7 @@ def run(relays: int, displays: int, seconds: float, *, rate: float = RATE) -> di
         "languages": len(LANGS),
         "seconds": seconds,
         "rate": rate,
+        "made": made(),
         "relay_memory_mb": [round(each, 1) for each in memory_mb],
     }
 
