@@ -11,10 +11,8 @@ may cause breaks, and each may last 5 s longer than its cut. Needs what `[speech
 
 from __future__ import annotations
 
-import asyncio
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Sequence
 from contextlib import closing
@@ -32,6 +30,7 @@ from pipeline.audio.file import read_audio
 from pipeline.core.types import SAMPLE_RATE
 from scripts.support.browser import chromium
 from scripts.support.command import parser_of
+from scripts.support.loop_thread import LoopThread
 from scripts.support.program import SERMON, started
 from scripts.support.tcp_proxy import TcpProxy
 
@@ -56,16 +55,10 @@ class Line:
     """A proxy in front of the program's port, on its own event loop, that can be cut."""
 
     def __init__(self, address: str) -> None:
-        self._loop = asyncio.new_event_loop()
         self._proxy = TcpProxy(urlsplit(address).port or 80)
-        self._ready, self._ended = threading.Event(), asyncio.Event()
-        threading.Thread(target=self._loop.run_until_complete, args=(self._run(),)).start()
-        self._ready.wait(10)
-
-    async def _run(self) -> None:
-        async with self._proxy:
-            self._ready.set()
-            await self._ended.wait()
+        self._loop = LoopThread("line")
+        self._loop.start()
+        self._loop.wait(self._proxy.__aenter__())
 
     @property
     def address(self) -> str:
@@ -74,12 +67,13 @@ class Line:
 
     def cut(self) -> None:
         """Let nothing pass for ten seconds."""
-        self._loop.call_soon_threadsafe(self._proxy.cut)
-        self._loop.call_soon_threadsafe(self._loop.call_later, _CUT_S, self._proxy.mend)
+        self._loop.call(self._proxy.cut)
+        self._loop.call(self._loop.loop.call_later, _CUT_S, self._proxy.mend)
 
     def close(self) -> None:
         """End the proxy."""
-        self._loop.call_soon_threadsafe(self._ended.set)
+        self._loop.wait(self._proxy.__aexit__())
+        self._loop.stop()
 
 
 def main(argv: Sequence[str] | None = None) -> int:

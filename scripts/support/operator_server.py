@@ -131,7 +131,7 @@ class OperatorServer(DisplayServer):
             )
             self._hub = context.hub
 
-        self._wait(start())
+        self._loop.wait(start())
         self._port = self._running().port
 
     def __exit__(self, *problem: object) -> None:
@@ -184,29 +184,21 @@ class OperatorServer(DisplayServer):
         self.hearing.heard_s = utterance.end_s
         self.hearing.ids.last = max(self.hearing.ids.last, number)
 
-        async def report() -> None:
+        def report() -> None:
             self.coordinator.on_closed(utterance)
             self.coordinator.show(drafted)
             self.coordinator.show(checked(made, Church()))
 
-        self._wait(report())
+        self._loop.call(report)
 
     def render(self, lang: str, number: int, raw: str, target: str) -> None:
         """Publish the final of an utterance in an extra target language."""
         made = caption(number, raw, target, final=True, engine="gemma", lang=lang)
-
-        async def report() -> None:
-            self.targets.take(Rendition(lang, made))
-
-        self._wait(report())
+        self._loop.call(self.targets.take, Rendition(lang, made))
 
     def let_go(self) -> None:
         """Release the doubtful finals, as if their waiting time had passed."""
-
-        async def release() -> None:
-            self.coordinator.release_due(float("inf"))
-
-        self._wait(release())
+        self._loop.call(self.coordinator.release_due, float("inf"))
 
     def filter(self, number: int, raw: str, reason: str) -> None:
         """Report an utterance that is filtered for `reason`."""
@@ -220,66 +212,39 @@ class OperatorServer(DisplayServer):
             pcm=np.zeros(1, np.float32),
         )
         transcript = Transcript(utterance, "en", raw, raw, Recognition(raw), filtered=reason)
-
-        async def report() -> None:
-            self.coordinator.on_closed(utterance)
-            self.coordinator.on_filtered(transcript)
-
-        self._wait(report())
+        self._loop.call(self.coordinator.on_closed, utterance)
+        self._loop.call(self.coordinator.on_filtered, transcript)
 
     def level(self, dbfs: float, *, clipped: bool = False, speaking: bool = False) -> None:
         """Report an input level."""
-
-        async def report() -> None:
-            self.coordinator.on_level(Level(dbfs, dbfs + 6, clipped, speaking))
-
-        self._wait(report())
+        self._loop.call(self.coordinator.on_level, Level(dbfs, dbfs + 6, clipped, speaking))
 
     def song(self, *, held: bool) -> None:
         """Report whether captions are held because of song."""
-
-        async def report() -> None:
-            self.coordinator.on_song(SongChanged(held, "detector", from_s=4.0, to_s=9.0))
-
-        self._wait(report())
+        change = SongChanged(held, "detector", from_s=4.0, to_s=9.0)
+        self._loop.call(self.coordinator.on_song, change)
 
     def report(self, fault: Fault) -> None:
         """Report an error that the service survives."""
-
-        async def report() -> None:
-            self.coordinator.on_fault(fault)
-
-        self._wait(report())
+        self._loop.call(self.coordinator.on_fault, fault)
 
     def compare(self, number: int, final: str, text: str) -> None:
         """Report a second final by an engine that runs only for comparison."""
         other = Translation(text, "marian", tokens=9)
         comparison = Comparison(number, "es", final, "opus-mt-en-es", other, Span(0.0, 0.041))
-
-        async def report() -> None:
-            self.coordinator.on_comparison(comparison)
-
-        self._wait(report())
+        self._loop.call(self.coordinator.on_comparison, comparison)
 
     def translated(self, quick: str, final: str) -> None:
         """Answer the last retranslation request, first by Marian, then by Gemma."""
         request = self.hearing.asked[-1]
-
-        async def report() -> None:
-            for text, engine in ((quick, "marian"), (final, "gemma")):
-                is_final = engine == "gemma"
-                made = Caption(request.transcript, "es", text, engine, final=is_final)
-                self.targets.take(Retranslated(request.ticket, made, "es"))
-
-        self._wait(report())
+        for text, engine in ((quick, "marian"), (final, "gemma")):
+            made = Caption(request.transcript, "es", text, engine, final=engine == "gemma")
+            self._loop.call(self.targets.take, Retranslated(request.ticket, made, "es"))
 
     def reloaded(self, *restart: str) -> None:
         """Report that the settings were reloaded, and which keys need a restart."""
-
-        async def tell() -> None:
-            self._running().operators.reloaded(Changes(("log.level",), (), restart), rules=7)
-
-        self._wait(tell())
+        changes = Changes(("log.level",), (), restart)
+        self._loop.call(self._running().operators.reloaded, changes, rules=7)
 
 
 async def _reload() -> None:
