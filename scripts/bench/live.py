@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import orjson
-import psutil
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
@@ -22,7 +21,7 @@ from pipeline.protocol.codec import parse_caption
 from pipeline.records.utterance import UtteranceRecord
 from pipeline.session.reader import Session
 from scripts.bench.sightings import Sighting, at_the_glass
-from scripts.support.program import Program, started
+from scripts.support.program import started
 
 if TYPE_CHECKING:
     from scripts.bench.glass import Glass
@@ -60,20 +59,13 @@ def run_live(
     own share of the machine.
     """
     children_before_s = _children_s()
-    command = [
-        "run",
-        "--input",
-        str(audio.resolve()),
-        "--pace",
-        "realtime",
-        "--sessions",
-        str(folder),
-    ]
+    command = ["run", "--input", str(audio.resolve()), "--pace", "realtime"]
+    command += ["--sessions", str(folder)]
     with ExitStack() as opened:
         program = opened.enter_context(started(*command, cwd=folder, **environment(settings)))
         display = Display(program.socket())
         phone = _glass(program.address, opened) if with_glass else None
-        loaded_s = _tree_s(program)
+        loaded_s = program.cpu_s
         program.end(_END_S)
         display.join(10)
         session = Session(program.folder)
@@ -163,10 +155,3 @@ def began_s(got: Sequence[tuple[float, CaptionMessage]], shown: Sequence[Utteran
 def _children_s() -> float:
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
-
-
-def _tree_s(program: Program) -> float:
-    """Return the CPU seconds that a program and its engines have used so far."""
-    own = psutil.Process(program.process.pid)
-    times = [each.cpu_times() for each in [own, *own.children(recursive=True)]]
-    return float(sum(each.user + each.system for each in times))

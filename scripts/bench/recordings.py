@@ -21,7 +21,7 @@ from pipeline.config.schema import Vad
 from pipeline.core.errors import SessionError
 from pipeline.core.resources import bundled
 from pipeline.core.types import BLOCK_SAMPLES, SAMPLE_RATE, AudioBlock, Pcm, Utterance
-from pipeline.evaluation.reference import Recording, read_recording, read_voices
+from pipeline.evaluation.reference import Sentence, read_recording, read_voices
 
 PAUSE_S = 2.0
 """Pause between two human recordings."""
@@ -58,9 +58,9 @@ class Material:
     """Sentences and their translations, as demo/sermon.json has them."""
 
     @property
-    def recording(self) -> Recording | None:
-        """The sentences and their Spanish; None if there is no translation."""
-        return read_recording(self.reference, "en", "es") if self.reference else None
+    def sentences(self) -> tuple[Sentence, ...]:
+        """The sentences and their Spanish; () if there is no translation."""
+        return read_recording(self.reference, "en", "es").once if self.reference else ()
 
 
 def named(name: str, folder: Path) -> Material:

@@ -20,7 +20,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from statistics import fmean, median
+from statistics import median
 from typing import NamedTuple
 
 import numpy as np
@@ -35,7 +35,6 @@ from pipeline.captions.subtitles import cues
 from pipeline.config.loader import load
 from pipeline.config.schema import Settings
 from pipeline.core import logs
-from pipeline.core.percentiles import nearest_rank
 from pipeline.core.reports import Report
 from pipeline.core.standing import Reopened
 from pipeline.core.types import (
@@ -61,6 +60,7 @@ from pipeline.workers.queues import DRAFT_LIMIT, DraftQueue, UtteranceQueue
 from pipeline.workers.transcriber import Transcribe
 from pipeline.workers.translator import Translate
 from scripts.bench import recordings, report_section
+from scripts.bench.ranks import mean_p90_p95, ranks, slashed
 from scripts.bench.recordings import Material
 from scripts.bench.sightings import (
     History,
@@ -268,14 +268,15 @@ def _cells(column: Column, material: Material) -> dict[str, str]:
     captions = column.captions
     score = score_text([material.text], " ".join(each.last.source.text for each in captions))
     lengths = [len(full(each.last).split()) for each in captions if full(each.last)]
-    recording = material.recording
-    sentences = recording.sentences(recording.duration_s) if recording else ()
-    chrf, _ = chrf_and_bleu(sentences, cues((each.last for each in captions), "target"))
+    chrf, _ = chrf_and_bleu(material.sentences, cues((each.last for each in captions), "target"))
+    delays_ms = [1000 * delay_s for delay_s in final_delays_s(captions, material.words)]
+    heard = word_lags_s(recognized_words(captions), material.words)
+    shown = [lag_s for each in captions for lag_s in diagonal_lags_s(each, committed)]
     return {
-        "last syllable to final, ms": _ranks(final_delays_s(captions, material.words)),
+        "last syllable to final, ms": slashed(ranks(delays_ms, 0.5, 0.95), 0),
         "erasure, projector": _erasure(captions),
-        "stands, as heard, s": _lags(word_lags_s(recognized_words(captions), material.words)),
-        "projector, s": _lags([s for each in captions for s in diagonal_lags_s(each, committed)]),
+        "stands, as heard, s": slashed(mean_p90_p95(heard)),
+        "projector, s": slashed(mean_p90_p95(shown)),
         "WER, %": f"{100 * score.wer:.1f}",
         "stops": f"{score.stops}/{score.sentences}",
         "chrF": "-" if chrf is None else f"{chrf:.1f}",
@@ -290,22 +291,6 @@ def _erasure(captions: Sequence[History]) -> str:
     found = erasure(captions, committed)
     parts = (found.partial, found.final, found.reopened)
     return " ".join(f"{found.share(part) or 0.0:.3f}" for part in parts)
-
-
-def _lags(lags_s: Sequence[float]) -> str:
-    """Return mean, p90 and p95."""
-    if not lags_s:
-        return "-"
-    ordered = sorted(lags_s)
-    figures = (fmean(ordered), nearest_rank(ordered, 0.9), nearest_rank(ordered, 0.95))
-    return " / ".join(f"{lag_s:.2f}" for lag_s in figures)
-
-
-def _ranks(delays_s: Sequence[float]) -> str:
-    """Return p50 and p95 in milliseconds."""
-    ordered = sorted(delays_s)
-    ranks = [nearest_rank(ordered, share) * 1000 for share in (0.5, 0.95)] if ordered else []
-    return " / ".join(f"{ms:.0f}" for ms in ranks) or "-"
 
 
 @says_errors

@@ -50,7 +50,6 @@ from pipeline.audio.file import read_audio
 from pipeline.captions.board import CaptionBoard
 from pipeline.church.fidelity import numbers
 from pipeline.core.errors import ModelError
-from pipeline.core.percentiles import nearest_rank
 from pipeline.core.resources import bundled
 from pipeline.core.types import SAMPLE_RATE, Pcm
 from pipeline.engines.ctranslate2.whisper import Whisper
@@ -67,6 +66,7 @@ from pipeline.voice.playout import BIT_RATE, RATE_HZ, Encoder
 from pipeline.voice.voice import STEP_S
 from scripts.bench import report_section
 from scripts.bench.live import Display, began_s, environment
+from scripts.bench.ranks import ranks, slashed
 from scripts.support.command import parser_of, says_errors
 from scripts.support.display_server import DisplayServer
 from scripts.support.paths import ROOT
@@ -90,6 +90,7 @@ _GAP_S = 0.1
 _QUIET_S = 10.0
 """Silence before a recording, while the voice loads, and after it, so that the voice can finish."""
 _END_S = 900.0
+_SHARES = (0.5, 0.95, 1.0)
 
 
 def captions(lang: str, most: int) -> list[str]:
@@ -297,7 +298,7 @@ def delay(audio: Path, settings: Sequence[str]) -> list[list[str]]:
             listener.join(10)
             display.join(10)
             session = Session(program.folder)
-        finals_ms = [each.last_syllable_to_final_ms or 0.0 for each in session.shown]
+        finals_s = [(each.last_syllable_to_final_ms or 0.0) / 1000 for each in session.shown]
         start_s, shown = began_s(display.got, session.shown), session.captions
     said = clauses(program.log)
     if not said:
@@ -311,9 +312,9 @@ def delay(audio: Path, settings: Sequence[str]) -> list[list[str]]:
         ["measure", audio.stem],
         ["clauses", f"{len(late)} of {sum(each['is_end'] for each in said)}"],
         ["words said, of words shown", f"{sum(each['words'] for each in said)} of {words}"],
-        ["last word to its first sound, p50 / p95 / longest, s", _ranks(late)],
+        ["last word to its first sound, p50 / p95 / longest, s", slashed(ranks(late, *_SHARES))],
         ["words of these captions that Whisper base hears wrong", wrong],
-        ["end of speech to the final caption, s", _ranks([ms / 1000 for ms in finals_ms])],
+        ["end of speech to the final caption, s", slashed(ranks(finals_s, *_SHARES))],
         [f"gaps over {_GAP_S} s, longest, s", f"{len(gaps)}, {max(sound.gaps_s, default=0.0):.2f}"],
     ]  # fmt: skip
 
@@ -364,13 +365,6 @@ def crowd(count: int, length_s: float) -> list[list[str]]:
         shares = f"{min(heard) / sent:.0%} to {max(heard) / sent:.0%}"
         rows.append([str(listeners), shares, f"{kilobytes:.0f}", f"{cpu_s / length_s:.3f}"])
     return rows
-
-
-def _ranks(values_s: Iterable[float]) -> str:
-    ordered = sorted(values_s)
-    if not ordered:
-        return "-"
-    return " / ".join(f"{nearest_rank(ordered, share):.2f}" for share in (0.5, 0.95, 1.0))
 
 
 @says_errors
