@@ -19,14 +19,12 @@ from statistics import fmean, median
 from typing import NamedTuple
 
 import orjson
-from rich.console import Console
-from rich.progress import track
 
 from pipeline.models.resolve import resolve
 from pipeline.session.reader import read_journal
 from scripts.bench import recordings, report_section
 from scripts.bench.live import LiveRun, run_live
-from scripts.support.command import parser_of, says_errors
+from scripts.support.command import parser_of, progress, says_errors
 
 TITLE = "## Several languages"
 PREFACE = """
@@ -61,7 +59,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     runs: dict[str, list[LiveRun]] = {name: [] for name in candidates}
     turns = [name for _ in range(arguments.runs) for name in candidates]
     with tempfile.TemporaryDirectory() as folder:
-        for name in track(turns, "running", console=Console(stderr=True)):
+        for name in progress(turns, "running"):
             settings = [*arguments.set, *candidates[name]]
             runs[name].append(run_live(material.audio, settings, Path(folder)))
         one, several = (cost(runs[name], arguments.langs) for name in candidates)

@@ -20,14 +20,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from rich.console import Console
-from rich.progress import track
-
 from scripts.bench import recordings, report_section
 from scripts.bench.live import LiveRun, run_live
 from scripts.bench.live_figures import Figure, figures
 from scripts.bench.recordings import Material
-from scripts.support.command import parser_of, says_errors
+from scripts.support.command import parser_of, progress, says_errors
 
 PREFACE = """
 Made by `make bench` (`python -m scripts.bench.latency`): the real program in real time, and a
@@ -112,7 +109,7 @@ def _run(
 ) -> dict[str, list[LiveRun]]:
     found: dict[str, list[LiveRun]] = {name: [] for name in candidates}
     turns = [name for _ in range(arguments.runs) for name in candidates]
-    for name in track(turns, f"running {material.name}", console=Console(stderr=True)):
+    for name in progress(turns, f"running {material.name}"):
         run = run_live(material.audio, candidates[name], folder, with_glass=arguments.glass)
         found[name].append(run)
     return found

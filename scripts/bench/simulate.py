@@ -24,8 +24,6 @@ from statistics import median
 from typing import NamedTuple
 
 import numpy as np
-from rich.console import Console
-from rich.progress import track
 
 from pipeline.audio.file import read_audio
 from pipeline.audio.segmenter import Segmenter
@@ -72,7 +70,7 @@ from scripts.bench.sightings import (
     histories,
 )
 from scripts.bench.word_lag import final_delays_s, recognized_words, word_lags_s
-from scripts.support.command import parser_of, says_errors
+from scripts.support.command import parser_of, progress, says_errors
 from scripts.support.voice_score import score_text
 
 PREFACE = """
@@ -246,9 +244,7 @@ def simulate(material: Material, settings: dict[str, tuple[Settings, Bias | None
     engines = Engines.of(next(iter(settings.values()))[0])
     own = engines.final.bias if isinstance(engines.final, Gemma) else None
     made = []
-    for name, (chosen, bias) in track(
-        settings.items(), material.name, console=Console(stderr=True)
-    ):
+    for name, (chosen, bias) in progress(settings.items(), material.name):
         if isinstance(engines.final, Gemma) and own is not None:
             engines.final.bias = bias or own
         before_s = time.process_time()

@@ -43,8 +43,6 @@ from typing import Any
 
 import numpy as np
 import soundfile
-from rich.console import Console
-from rich.progress import track
 
 from pipeline.audio.file import read_audio
 from pipeline.captions.board import CaptionBoard
@@ -67,7 +65,7 @@ from pipeline.voice.voice import STEP_S
 from scripts.bench import report_section
 from scripts.bench.live import Display, began_s, environment
 from scripts.bench.ranks import ranks, slashed
-from scripts.support.command import parser_of, says_errors
+from scripts.support.command import parser_of, progress, says_errors
 from scripts.support.display_server import DisplayServer
 from scripts.support.paths import ROOT
 from scripts.support.program import started
@@ -112,7 +110,7 @@ def understood(lang: str, texts: Sequence[str], voice: Speaker, ear: Whisper) ->
     import soxr  # noqa: PLC0415 - takes a while
 
     counted, speech_s, cpu_s = list[tuple[int, int]](), 0.0, 0.0
-    for text in track(texts, f"speaking {lang}", console=Console(stderr=True)):
+    for text in progress(texts, f"speaking {lang}"):
         began = _cpu_s()
         sound = spoken(text, lang, voice)
         cpu_s += _cpu_s() - began
@@ -353,7 +351,7 @@ def crowd(count: int, length_s: float) -> list[list[str]]:
             while voices.watchers()["es"] < listeners:
                 time.sleep(0.1)
             encoder, sent, due_s, began_s = Encoder(), 0, time.monotonic(), time.process_time()
-            for _ in track(range(round(length_s / STEP_S)), f"{listeners} listening"):
+            for _ in progress(range(round(length_s / STEP_S)), f"{listeners} listening"):
                 sound = encoder.encode(step)
                 voices.spread("es", sound)
                 sent, due_s = sent + len(sound), due_s + STEP_S

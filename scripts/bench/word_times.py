@@ -17,9 +17,6 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-from rich.progress import track
-
 from pipeline.audio.file import read_audio
 from pipeline.config.loader import load
 from pipeline.config.schema import Settings, Vad
@@ -33,7 +30,7 @@ from pipeline.models.library import ModelLibrary
 from pipeline.models.resolve import resolve
 from pipeline.text.words import words
 from scripts.bench.recordings import SpokenWord, WordTimes, moved, times_file, utterances
-from scripts.support.command import parser_of, says_errors
+from scripts.support.command import parser_of, progress, says_errors
 from scripts.support.voice_score import partners
 
 MODEL = "whisper-base"
@@ -170,7 +167,7 @@ def write(settings: Settings, folder: Path | None) -> None:
             _keep(audio, sentence_times(aligner, audio, bundled("demo", f"{name}.json")))
     recognizer = factory.recognizer(settings, Dictionary(settings))
     recognizer.load()
-    for path, voice in track(voices.items(), "aligning", console=Console(stderr=True)):
+    for path, voice in progress(voices.items(), "aligning"):
         _keep(path, voice_times(aligner, recognizer, settings.vad, path, voice.text))
 
 

@@ -27,13 +27,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import orjson
 from rich.console import Console
-from rich.progress import track
 from rich.table import Table
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
 from pipeline.publish.stream import StreamCaption, all_subjects, parse_stream
-from scripts.support.command import parser_of
+from scripts.support.command import parser_of, progress
 from scripts.support.nats_server import NatsServer
 from scripts.support.program import SERMON, Program, started
 from scripts.support.web_recorder import WebRecorder
@@ -104,7 +103,7 @@ def kill_again_and_again(
     folder.mkdir(exist_ok=True)
     killed_s = after_s = 0.0
     shown = 0
-    for number in track(range(kills + 1), "killing", console=Console(stderr=True)):
+    for number in progress(range(kills + 1), "killing"):
         with started(*arguments, cwd=folder, **more) as program:
             program.socket()
             serving_s = time.monotonic()

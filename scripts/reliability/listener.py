@@ -23,13 +23,11 @@ from urllib.parse import urlsplit
 import numpy as np
 import soundfile
 from playwright.sync_api import Page
-from rich.console import Console
-from rich.progress import track
 
 from pipeline.audio.file import read_audio
 from pipeline.core.types import SAMPLE_RATE
 from scripts.support.browser import chromium
-from scripts.support.command import parser_of
+from scripts.support.command import parser_of, progress
 from scripts.support.loop_thread import LoopThread
 from scripts.support.program import SERMON, started
 from scripts.support.tcp_proxy import TcpProxy
@@ -154,7 +152,7 @@ def heard(page: Page, before: Line, length_s: float, cuts: Sequence[float]) -> P
     """Ask a page's player twice a second, and cut its line at some minutes."""
     played = Played(time.monotonic())
     waiting = sorted(60 * minute for minute in cuts)
-    for _ in track(range(int(length_s / _EVERY_S)), "listening", console=Console(stderr=True)):
+    for _ in progress(range(int(length_s / _EVERY_S)), "listening"):
         page.wait_for_timeout(_EVERY_S * 1000)
         now_s = time.monotonic()
         if waiting and now_s - played.began_s >= waiting[0]:

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import wraps
 from pathlib import Path
-from typing import Any, ParamSpec
+from typing import Any, ParamSpec, TypeVar
 
 import orjson
+from rich.console import Console
+from rich.progress import track
 
 from pipeline.core.errors import StarkError
 
 P = ParamSpec("P")
+T = TypeVar("T")
 
 
 def parser_of(doc: str | None) -> argparse.ArgumentParser:
@@ -35,6 +38,11 @@ def says_errors(main: Callable[P, int]) -> Callable[P, int]:
             return 2
 
     return saying
+
+
+def progress(items: Iterable[T], what: str, total: float | None = None) -> Iterable[T]:
+    """Yield the items, with a bar on standard error: the output stays the result alone."""
+    return track(items, what, total, console=Console(stderr=True))
 
 
 def write_json(file: Path | None, value: Any) -> None:

@@ -24,8 +24,6 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 from pathlib import Path
 
-from rich.progress import track
-
 from pipeline.church.fidelity.finals import checked
 from pipeline.church.fidelity.given_text import given
 from pipeline.church.scripture import editions, verse_index
@@ -40,7 +38,7 @@ from pipeline.core.resources import bundled
 from pipeline.engines.ctranslate2.marian import Marian
 from scripts.bench.church.terms import term_rows
 from scripts.bench.report_section import show, write
-from scripts.support.command import parser_of
+from scripts.support.command import parser_of, progress
 from scripts.support.records import caption
 
 HERE = Path(__file__).parent
@@ -104,7 +102,7 @@ def reference_rows() -> Iterator[str]:
     marian.load()
     for is_on in (False, True):
         outcomes: Counter[str] = Counter()
-        for text, _ in track(spoken("en"), description="Translating"):
+        for text, _ in progress(spoken("en"), "Translating"):
             target = marian.translate(given(text, "en") if is_on else text).text
             final = checked(caption(1, text, target, final=True), Church())
             outcomes.update(c.outcome for c in final.checks if c.kind == "reference")

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from rich.progress import track
 from sacrebleu.metrics.chrf import CHRF
 
 from pipeline.core.percentiles import spread
@@ -24,6 +23,7 @@ from pipeline.engines.ctranslate2.marian import Marian
 from pipeline.engines.llama_cpp.gemma import Gemma
 from pipeline.engines.protocols import TranslationRequest
 from pipeline.evaluation import sentences
+from scripts.support.command import progress
 
 SENTENCES = Path(__file__).with_name("terms_en.txt")
 _CHRF = CHRF(word_order=2)
@@ -59,7 +59,7 @@ def shipped_glossary() -> Glossary:
 def measure(translate: Translate, texts: Sequence[str], glossary: Glossary) -> TermResult:
     """Translate each text without the glossary and with it, and count renderings."""
     result = TermResult()
-    for text in track(texts, description="Translating"):
+    for text in progress(texts, "Translating"):
         wanted = glossary.find(text)
         began_s = time.process_time()
         plain = translate(text, ())

@@ -19,12 +19,10 @@ from pathlib import Path
 from typing import IO, Any, Self, cast
 
 import orjson
-from rich.console import Console
-from rich.progress import track
 
 from pipeline.core.percentiles import spread
 from scripts.bench.report_section import made, show, write
-from scripts.support.command import parser_of
+from scripts.support.command import parser_of, progress
 from scripts.support.paths import ROOT
 
 TITLE = "## A full hall, and abusive clients in it"
@@ -48,7 +46,7 @@ def main() -> int:
     arguments = parser.parse_args()
     alone, beset = (
         run(arguments.displays, abusive, arguments.seconds)
-        for abusive in track((0, arguments.abusive), "running", console=Console(stderr=True))
+        for abusive in progress((0, arguments.abusive), "running")
     )
     lines = rows(alone, beset)
     show(lines)

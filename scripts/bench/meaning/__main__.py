@@ -38,7 +38,6 @@ from pathlib import Path
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import track
 from rich.table import Table
 
 from pipeline.config.schema import Settings
@@ -60,7 +59,7 @@ from scripts.bench.meaning.results import (
     worst,
 )
 from scripts.bench.report_section import machine, made, write
-from scripts.support.command import parser_of, says_errors, write_json
+from scripts.support.command import parser_of, progress, says_errors, write_json
 
 TITLE = "## Meaning"
 SPOKEN = "## Meaning, spoken"
@@ -122,7 +121,7 @@ def run(
     """Yield the draft and the final of each sentence. Raises StarkError."""
     chain.load()
     lang = chain.settings.translate.target
-    bar = track(sentences, f"translating, {lang}", console=Console(stderr=True))
+    bar = progress(sentences, f"translating, {lang}")
     for sentence in bar:
         said = chain.captions(heard[sentence.id], sentence.before)
         yield from outcomes(sentence, lang, said)

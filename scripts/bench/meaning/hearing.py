@@ -6,8 +6,6 @@ from collections.abc import Sequence
 
 import numpy as np
 import soxr
-from rich.console import Console
-from rich.progress import track
 
 from pipeline.config.schema import Settings
 from pipeline.core.types import SAMPLE_RATE, Recognition
@@ -18,6 +16,7 @@ from pipeline.engines.speech.kokoro import Kokoro
 from pipeline.evaluation.meaning import Sentence
 from pipeline.models.library import ModelLibrary
 from pipeline.models.resolve import resolve
+from scripts.support.command import progress
 
 
 def recognized(sentences: Sequence[Sentence], settings: Settings) -> dict[str, Recognition]:
@@ -28,7 +27,7 @@ def recognized(sentences: Sequence[Sentence], settings: Settings) -> dict[str, R
     engine = recognizer(settings, Dictionary(settings))
     engine.load()
     found = {}
-    for sentence in track(sentences, "speaking", console=Console(stderr=True)):
+    for sentence in progress(sentences, "speaking"):
         sound = soxr.resample(voice.speak(sentence.said, "en", 1.0), RATE_HZ, SAMPLE_RATE)
         # Add some silence around it, as the voice detector leaves.
         pcm = np.pad(sound.astype(np.float32), SAMPLE_RATE // 5)
