@@ -33,7 +33,7 @@ import tempfile
 import threading
 import time
 import urllib.request
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from multiprocessing import Pipe, get_context
@@ -52,7 +52,6 @@ from pipeline.core.resources import bundled
 from pipeline.core.types import SAMPLE_RATE, Pcm
 from pipeline.engines.ctranslate2.whisper import Whisper
 from pipeline.engines.protocols import Speaker
-from pipeline.engines.speech.kokoro import Kokoro
 from pipeline.evaluation.reference import Sentence, read_recording
 from pipeline.evaluation.word_errors import word_errors
 from pipeline.models.resolve import resolve
@@ -67,6 +66,7 @@ from scripts.bench.live import Display, began_s, environment
 from scripts.bench.ranks import ranks, slashed
 from scripts.support.command import parser_of, progress, says_errors
 from scripts.support.display_server import DisplayServer
+from scripts.support.kokoro import kokoro
 from scripts.support.paths import ROOT
 from scripts.support.program import started
 from scripts.support.records import caption
@@ -174,18 +174,20 @@ class Heard:
     gaps_s: tuple[float, ...]
     """How long the player waited for sound, each time."""
 
+    def parts(self) -> Iterator[tuple[float, Pcm]]:
+        """Yield when each part is played, and its sound."""
+        sounds = np.split(self.pcm, [first for first, _ in self.starts[1:]])
+        yield from zip((at_s for _, at_s in self.starts), sounds, strict=True)
+
     def between(self, from_s: float, to_s: float) -> Pcm:
         """Return the sound of the parts that begin between two moments, shape (n,)."""
-        ends = [first for first, _ in self.starts[1:]] + [len(self.pcm)]
-        parts = zip(self.starts, ends, strict=True)
-        kept = [self.pcm[first:end] for (first, at_s), end in parts if from_s <= at_s < to_s]
+        kept = [sound for at_s, sound in self.parts() if from_s <= at_s < to_s]
         return np.concatenate([np.zeros(0, np.float32), *kept])
 
     def first_sound_s(self, from_s: float, to_s: float) -> float | None:
         """Return when the first sound between two moments is heard; None if there is none."""
-        ends = [first for first, _ in self.starts[1:]] + [len(self.pcm)]
-        for (first, at_s), end in zip(self.starts, ends, strict=True):
-            loud = np.flatnonzero(np.abs(self.pcm[first:end]) > _LOUD) / RATE_HZ + at_s
+        for at_s, sound in self.parts():
+            loud = np.flatnonzero(np.abs(sound) > _LOUD) / RATE_HZ + at_s
             if len(loud := loud[(loud >= from_s) & (loud < to_s)]):
                 return float(loud[0])
         return None
@@ -379,12 +381,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _intelligibility(arguments: argparse.Namespace) -> list[list[str]]:
-    # On a busy machine, speaking a caption may take longer than a listener would wait.
-    voice = Kokoro(
-        resolve("speech", "kokoro-82m-int8"),
-        section="speech", languages=tuple(arguments.langs), threads=1, deadline_s=120.0,
-    )  # fmt: skip
-    voice.load()
+    voice = kokoro(*arguments.langs)
     rows = [["", "captions", "words", "WER", "speech, s", "CPU, s/s"]]
     for lang in arguments.langs:
         ear = Whisper(resolve("stt", "whisper-base"), lang=lang)

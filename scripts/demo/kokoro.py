@@ -17,12 +17,10 @@ from pathlib import Path
 
 import numpy as np
 
-from pipeline.config.schema import Settings
 from pipeline.core.errors import StarkError
 from pipeline.engines.speech.kokoro import Kokoro
-from pipeline.models.library import ModelLibrary
-from pipeline.models.resolve import resolve
 from scripts.demo.music import Samples, SermonError
+from scripts.support.kokoro import kokoro
 
 
 def speak(text: str, voice: str, speed: float) -> Samples:
@@ -46,11 +44,6 @@ def _speaker(voice: str) -> Kokoro:
     try:
         named = Path(os.environ.get("KOKORO_VOICES", "package/voices"), f"{voice}.bin")
         shutil.copyfile(named, folder / "en.bin")
-        model = resolve("speech", "kokoro-82m-int8", ModelLibrary.of(Settings()))
-        speaker = Kokoro(
-            model, section="voices", languages=("en",), threads=1, deadline_s=600.0, voices=folder
-        )
-        speaker.load()
+        return kokoro("en", voices=folder)
     except (OSError, StarkError) as problem:
         raise SermonError("no-kokoro", f"{problem}; scripts/demo/kokoro.py names it") from None
-    return speaker
