@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import orjson
 from websockets.exceptions import ConnectionClosed
@@ -22,9 +21,6 @@ from pipeline.records.utterance import UtteranceRecord
 from pipeline.session.reader import Session
 from scripts.bench.sightings import Sighting, at_the_glass
 from scripts.support.program import started
-
-if TYPE_CHECKING:
-    from scripts.bench.glass import Glass
 
 _END_S = 900.0
 """A time limit that is longer than any recording here."""
@@ -64,7 +60,11 @@ def run_live(
     with ExitStack() as opened:
         program = opened.enter_context(started(*command, cwd=folder, **environment(settings)))
         display = Display(program.socket())
-        phone = _glass(program.address, opened) if with_glass else None
+        phone = None
+        if with_glass:
+            from scripts.bench.glass import glass  # noqa: PLC0415 - only this needs a browser
+
+            phone = opened.enter_context(glass(program.address))
         loaded_s = program.cpu_s
         program.end(_END_S)
         display.join(10)
@@ -75,14 +75,7 @@ def run_live(
     cpu = (used_s - loaded_s) / (session.heard_s or 1.0)
     start_s = began_s(display.got, session.shown)
     seen = at_recording_time(display.got, session.shown)
-    shown = at_the_glass(seen, painted, start_s)
-    return LiveRun(session.folder, seen, cpu, shown)
-
-
-def _glass(address: str, opened: ExitStack) -> Glass:
-    from scripts.bench.glass import glass  # noqa: PLC0415 - a browser is needed for this only
-
-    return opened.enter_context(glass(address))
+    return LiveRun(session.folder, seen, cpu, at_the_glass(seen, painted, start_s))
 
 
 def environment(settings: Sequence[str]) -> dict[str, str]:

@@ -27,7 +27,6 @@ import numpy as np
 
 from pipeline.audio.file import read_audio
 from pipeline.audio.segmenter import Segmenter
-from pipeline.audio.silero_vad import Silero
 from pipeline.captions.board import CaptionBoard
 from pipeline.captions.subtitles import cues
 from pipeline.config.loader import load
@@ -38,7 +37,6 @@ from pipeline.core.standing import Reopened
 from pipeline.core.types import (
     BLOCK_SAMPLES,
     SAMPLE_RATE,
-    AudioBlock,
     Caption,
     Pcm,
     Transcript,
@@ -151,10 +149,8 @@ class Simulation:
 
     def play(self, pcm: Pcm, probabilities: Sequence[float]) -> list[History]:
         """Return all captions; `probabilities` has the voice detector's value for each block."""
-        for number, probability in enumerate(probabilities):
-            start = number * BLOCK_SAMPLES
-            block = AudioBlock(start, pcm[start : start + BLOCK_SAMPLES])
-            self._at_s = (start + BLOCK_SAMPLES) / SAMPLE_RATE
+        for block, probability in zip(recordings.blocks(pcm), probabilities, strict=True):
+            self._at_s = (block.start_sample + BLOCK_SAMPLES) / SAMPLE_RATE
             self._take(self._segmenter.push(block, probability))
         self._take(self._segmenter.flush())
         return histories(self.seen)
@@ -229,18 +225,10 @@ class Column(NamedTuple):
     """CPU seconds of this process per second of audio; the engines use nearly all of it."""
 
 
-def probabilities_of(pcm: Pcm) -> list[float]:
-    """Return Silero's speech probability of each block; a last partial block is left out."""
-    detector = Silero()
-    detector.load()
-    starts = range(0, len(pcm) - BLOCK_SAMPLES + 1, BLOCK_SAMPLES)
-    return [detector.probability(pcm[start : start + BLOCK_SAMPLES]) for start in starts]
-
-
 def simulate(material: Material, settings: dict[str, tuple[Settings, Bias | None]]) -> list[Column]:
     """Return a column for each of the settings; all use the same models. Raises StarkError."""
     pcm = np.concatenate([read_audio(material.audio), np.zeros(2 * SAMPLE_RATE, np.float32)])
-    probabilities = probabilities_of(pcm)
+    probabilities = recordings.probabilities(pcm)
     engines = Engines.of(next(iter(settings.values()))[0])
     own = engines.final.bias if isinstance(engines.final, Gemma) else None
     made = []

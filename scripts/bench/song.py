@@ -26,10 +26,11 @@ from pipeline.audio.silero_vad import Silero
 from pipeline.audio.song_head import LinearSongDetector
 from pipeline.config.schema import Vad
 from pipeline.core.reports import Report, SongChanged
-from pipeline.core.types import BLOCK_SAMPLES, SAMPLE_RATE, AudioBlock, Pcm, Utterance
+from pipeline.core.types import SAMPLE_RATE, AudioBlock, Pcm, Utterance
 from pipeline.workers.degradation import Degradation
 from pipeline.workers.listener import Listen
 from pipeline.workers.queues import UtteranceQueue
+from scripts.bench.recordings import blocks
 from scripts.support.command import parser_of
 from training.data import speech
 from training.data.instruments import compose
@@ -174,8 +175,7 @@ class Tape:
 
     def blocks(self) -> Iterator[AudioBlock]:
         """Yield all of it."""
-        for start in range(0, len(self.pcm) - BLOCK_SAMPLES, BLOCK_SAMPLES):
-            yield AudioBlock(start, self.pcm[start : start + BLOCK_SAMPLES])
+        yield from blocks(self.pcm)
 
 
 @dataclass(slots=True)

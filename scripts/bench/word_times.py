@@ -55,20 +55,16 @@ class WordAligner:
 
     def align(self, pcm: Pcm, text: str) -> list[SpokenWord]:
         """Return the words of `text`, split at white space. `pcm`, shape (n,), is at most 30 s."""
+        from faster_whisper.audio import pad_or_trim  # noqa: PLC0415 - heavy
+
         if not text.split():
             return []
         features = self._model.feature_extractor(pcm, padding=_HOP)
         frames = min(features.shape[-1], 3000)
-        encoded = self._model.encode(_thirty_seconds(features))
+        encoded = self._model.encode(pad_or_trim(features))  # to 30 s
         tokens = self._tokenizer.encode(" " + text.strip())
         (pieces,) = self._model.find_alignment(self._tokenizer, [tokens], encoded, frames)
         return list(_whole_words(text.split(), pieces))
-
-
-def _thirty_seconds(features: Any) -> Any:
-    from faster_whisper.audio import pad_or_trim  # noqa: PLC0415 - heavy
-
-    return pad_or_trim(features)
 
 
 def _whole_words(told: Sequence[str], pieces: Iterable[dict[str, Any]]) -> Iterator[SpokenWord]:

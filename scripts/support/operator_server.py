@@ -6,8 +6,6 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import numpy as np
-
 from pipeline.audio.utterance_ids import UtteranceIds
 from pipeline.check.checks import standing_checks
 from pipeline.church.fidelity.finals import checked
@@ -26,7 +24,6 @@ from pipeline.core.types import (
     State,
     Transcript,
     Translation,
-    Utterance,
     Word,
 )
 from pipeline.daemon.captions.targets import Targets
@@ -45,7 +42,7 @@ from pipeline.workers.queues import Retranslation
 from pipeline.workers.quick import QuickPass
 from pipeline.workers.target import TargetWorkers
 from scripts.support.display_server import DisplayServer
-from scripts.support.records import caption, health_record
+from scripts.support.records import caption, health_record, utterance
 
 LENGTH_S = 3.0
 HEALTH = health_record(
@@ -155,20 +152,18 @@ class OperatorServer(DisplayServer):
         words = tuple(Word(word, (unsure or {}).get(word, 0.95)) for word in raw.split())
         closed_s = time.monotonic() - 0.9
         start_s = 4.0 * number
-        utterance = Utterance(
-            id=number,
+        said = utterance(
+            number,
+            start_s,
+            start_s + LENGTH_S,
             revision=1,
-            final=True,
-            cause="silence",
-            start_sample=round(start_s * SAMPLE_RATE),
-            end_sample=round((start_s + LENGTH_S) * SAMPLE_RATE),
-            pcm=np.zeros(round(LENGTH_S * SAMPLE_RATE), np.float32),
+            samples=round(LENGTH_S * SAMPLE_RATE),
             spoken_s=closed_s - 0.5,
             closed_s=closed_s,
         )
         recognition = Recognition(raw, avg_logprob=-0.2, words=words)
         heard_span = Span(closed_s, closed_s + 0.2)
-        heard = Transcript(utterance, "en", raw, raw, recognition, span=heard_span)
+        heard = Transcript(said, "en", raw, raw, recognition, span=heard_span)
         transcript = correct(self.dictionary.lexicon, heard)
         drafted = Caption(
             transcript, "es", draft or target, "marian", False,
@@ -181,11 +176,11 @@ class OperatorServer(DisplayServer):
             doubt=0.9 if is_doubtful else None, is_doubtful=is_doubtful,
         )  # fmt: skip
 
-        self.hearing.heard_s = utterance.end_s
+        self.hearing.heard_s = said.end_s
         self.hearing.ids.last = max(self.hearing.ids.last, number)
 
         def report() -> None:
-            self.coordinator.on_closed(utterance)
+            self.coordinator.on_closed(said)
             self.coordinator.show(drafted)
             self.coordinator.show(checked(made, Church()))
 
@@ -202,17 +197,9 @@ class OperatorServer(DisplayServer):
 
     def filter(self, number: int, raw: str, reason: str) -> None:
         """Report an utterance that is filtered for `reason`."""
-        utterance = Utterance(
-            id=number,
-            revision=1,
-            final=True,
-            cause="silence",
-            start_sample=round(4.0 * number * SAMPLE_RATE),
-            end_sample=round((4.0 * number + LENGTH_S) * SAMPLE_RATE),
-            pcm=np.zeros(1, np.float32),
-        )
-        transcript = Transcript(utterance, "en", raw, raw, Recognition(raw), filtered=reason)
-        self._loop.call(self.coordinator.on_closed, utterance)
+        said = utterance(number, 4.0 * number, 4.0 * number + LENGTH_S, revision=1)
+        transcript = Transcript(said, "en", raw, raw, Recognition(raw), filtered=reason)
+        self._loop.call(self.coordinator.on_closed, said)
         self._loop.call(self.coordinator.on_filtered, transcript)
 
     def level(self, dbfs: float, *, clipped: bool = False, speaking: bool = False) -> None:
