@@ -17,9 +17,9 @@ from pathlib import Path
 
 import numpy as np
 
-from pipeline.core.errors import StarkError
+from pipeline.core.errors import StarkError, UsageError
 from pipeline.engines.speech.kokoro import Kokoro
-from scripts.demo.music import Samples, SermonError
+from scripts.demo.music import Samples
 from scripts.support.kokoro import kokoro
 
 
@@ -27,7 +27,7 @@ def speak(text: str, voice: str, speed: float) -> Samples:
     """Return a sentence in an American voice such as am_michael, at 24 kHz.
 
     KOKORO_VOICES names the folder of voices (package/voices). The speech is cached in the system's
-    folder for temporary files. Raises SermonError if a part is missing.
+    folder for temporary files. Raises UsageError if a part is missing.
     """
     mark = hashlib.sha256(f"{voice} {speed} {text}".encode()).hexdigest()[:16]
     kept = Path(tempfile.gettempdir(), "kokoro", f"{mark}.npy")
@@ -46,4 +46,5 @@ def _speaker(voice: str) -> Kokoro:
         shutil.copyfile(named, folder / "en.bin")
         return kokoro("en", voices=folder)
     except (OSError, StarkError) as problem:
-        raise SermonError("no-kokoro", f"{problem}; scripts/demo/kokoro.py names it") from None
+        fix = "scripts/demo/kokoro.py says what is needed."
+        raise UsageError("no-kokoro", f"{problem}", fix) from None
