@@ -24,7 +24,7 @@ from pipeline.models.resolve import resolve
 from pipeline.session.reader import read_journal
 from scripts.bench import recordings, report_section
 from scripts.bench.live import LiveRun, run_live
-from scripts.support.command import parser_of, progress, says_errors
+from scripts.support.command import add_settings, parser_of, progress, says_errors
 
 TITLE = "## Several languages"
 PREFACE = """
@@ -127,7 +127,7 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--final", default="starter", metavar="MODEL",
                         help="their final translator (default starter)")  # fmt: skip
     parser.add_argument("--prompt", default="starter", help="its prompt (default starter)")
-    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a setting")
+    add_settings(parser)
     parser.add_argument("--markdown", type=Path, help="write the table into this file's section")
     return parser.parse_args(argv)
 

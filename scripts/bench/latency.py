@@ -24,7 +24,7 @@ from scripts.bench import recordings, report_section
 from scripts.bench.live import LiveRun, run_live
 from scripts.bench.live_figures import Figure, figures
 from scripts.bench.recordings import Material
-from scripts.support.command import parser_of, progress, says_errors
+from scripts.support.command import add_settings, parser_of, progress, says_errors
 
 PREFACE = """
 Made by `make bench` (`python -m scripts.bench.latency`): the real program in real time, and a
@@ -86,7 +86,7 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--recognizer", default="starter", help="as stt.model (default starter)")
     parser.add_argument("--glass", action="store_true",
                         help="open a phone's page in Chromium too")  # fmt: skip
-    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a setting")
+    add_settings(parser)
     parser.add_argument("--against", action="append", default=[], metavar="KEY=VALUE",
                         help="a setting of the second candidate")  # fmt: skip
     parser.add_argument("--markdown", type=Path, help="write the tables into this file's sections")

@@ -68,7 +68,7 @@ from scripts.bench.sightings import (
     histories,
 )
 from scripts.bench.word_lag import final_delays_s, recognized_words, word_lags_s
-from scripts.support.command import parser_of, progress, says_errors
+from scripts.support.command import add_settings, parser_of, progress, says_errors
 from scripts.support.voice_score import score_text
 
 PREFACE = """
@@ -312,8 +312,7 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--recording", nargs="+", default=["sermon", "pauses"],
                         help="sermon, pauses, voices or FILE.flac")  # fmt: skip
     parser.add_argument("--recognizer", default="starter", help="as stt.model (default starter)")
-    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE",
-                        help="a setting of all rows")  # fmt: skip
+    add_settings(parser, "a setting of all rows")
     parser.add_argument("--try", dest="tries", action="append", default=[],
                         metavar="KEY=VALUE,...", help="settings of one more row")  # fmt: skip
     parser.add_argument("--bias", nargs="+", default=[], metavar="STANDING/TAIL/FINAL",

@@ -1,7 +1,7 @@
 """Measure the church's voice: how well it is understood, how late it is, what listeners cost.
 
     python -m scripts.bench.voice
-    python -m scripts.bench.voice --only intelligibility --most 50
+    python -m scripts.bench.voice --only intelligibility
     python -m scripts.bench.voice --only delay --audio demo/sermon.flac
     python -m scripts.bench.voice --only listeners
 
@@ -64,7 +64,7 @@ from pipeline.voice.voice import STEP_S
 from scripts.bench import report_section
 from scripts.bench.live import Display, began_s, environment
 from scripts.bench.ranks import ranks, slashed
-from scripts.support.command import parser_of, progress, says_errors
+from scripts.support.command import add_settings, parser_of, progress, says_errors
 from scripts.support.display_server import DisplayServer
 from scripts.support.kokoro import kokoro
 from scripts.support.paths import ROOT
@@ -85,6 +85,8 @@ _LOUD = 0.01
 _EARLY_S = 0.5
 """The voice detector may end an utterance this long before a last faint sound."""
 _GAP_S = 0.1
+_MOST = 50
+"""Captions of each language that are spoken."""
 _QUIET_S = 10.0
 """Silence before a recording, while the voice loads, and after it, so that the voice can finish."""
 _END_S = 900.0
@@ -372,7 +374,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Measure, print; return the exit code."""
     arguments = _arguments(argv)
     if arguments.only in ("", "intelligibility"):
-        _tell(UNDERSTOOD, _intelligibility(arguments), arguments.markdown)
+        _tell(UNDERSTOOD, _intelligibility(), arguments.markdown)
     if arguments.only in ("", "delay"):
         _tell(DELAY, delay(arguments.audio, arguments.set), arguments.markdown)
     if arguments.only in ("", "listeners"):
@@ -380,13 +382,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _intelligibility(arguments: argparse.Namespace) -> list[list[str]]:
-    voice = kokoro(*arguments.langs)
+def _intelligibility() -> list[list[str]]:
+    voice = kokoro(*CAPTIONS)
     rows = [["", "captions", "words", "WER", "speech, s", "CPU, s/s"]]
-    for lang in arguments.langs:
+    for lang in CAPTIONS:
         ear = Whisper(resolve("stt", "whisper-base"), lang=lang)
         ear.load()
-        rows.append(understood(lang, captions(lang, arguments.most), voice, ear))
+        rows.append(understood(lang, captions(lang, _MOST), voice, ear))
     return rows
 
 
@@ -400,13 +402,9 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = parser_of(__doc__)
     parser.add_argument("--only", choices=["intelligibility", "delay", "listeners"], default="",
                         help="one of the three")  # fmt: skip
-    parser.add_argument("--most", type=int, default=50, metavar="N",
-                        help="captions of each language (default 50)")  # fmt: skip
-    parser.add_argument("--langs", nargs="+", choices=list(CAPTIONS), default=list(CAPTIONS))
     parser.add_argument("--audio", type=Path, default=bundled("demo", "service.flac"),
                         help="its reference beside it (default demo/service.flac)")  # fmt: skip
-    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE",
-                        help="a setting, for the delay")  # fmt: skip
+    add_settings(parser, "a setting, for the delay")
     parser.add_argument("--markdown", type=Path, help="write the tables into this file's sections")
     return parser.parse_args(argv)
 

@@ -27,7 +27,7 @@ from playwright.sync_api import Page
 from pipeline.audio.file import read_audio
 from pipeline.core.types import SAMPLE_RATE
 from scripts.support.browser import chromium
-from scripts.support.command import parser_of, progress
+from scripts.support.command import add_settings, parser_of, progress
 from scripts.support.loop_thread import LoopThread
 from scripts.support.program import SERMON, started
 from scripts.support.tcp_proxy import TcpProxy
@@ -80,8 +80,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--minutes", type=float, default=60.0, help="of listening (default 60)")
     parser.add_argument("--cuts", nargs="*", type=float, default=[20.0, 40.0], metavar="MINUTE",
                         help="when the network is cut (default 20 40)")  # fmt: skip
-    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE",
-                        help="a setting of the program")  # fmt: skip
+    add_settings(parser, "a setting of the program")
     given = parser.parse_args(argv)
     with tempfile.TemporaryDirectory() as name:
         found = listen(given.minutes * 60, given.cuts, given.set, Path(name))

@@ -26,6 +26,11 @@ def parser_of(doc: str | None) -> argparse.ArgumentParser:
     )
 
 
+def add_settings(parser: argparse.ArgumentParser, what: str = "a setting") -> None:
+    """Add `--set KEY=VALUE`, which may come more than once."""
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help=what)
+
+
 def says_errors(main: Callable[P, int]) -> Callable[P, int]:
     """Let a main function print an error of the program as a sentence and return 2."""
 

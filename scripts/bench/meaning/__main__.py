@@ -59,7 +59,7 @@ from scripts.bench.meaning.results import (
     worst,
 )
 from scripts.bench.report_section import machine, made, write
-from scripts.support.command import parser_of, progress, says_errors, write_json
+from scripts.support.command import add_settings, parser_of, progress, says_errors, write_json
 
 TITLE = "## Meaning"
 SPOKEN = "## Meaning, spoken"
@@ -188,8 +188,7 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--worst", type=int, default=10, metavar="N",
                         help="wrong finals to print, unmarked ones first (default 10)")  # fmt: skip
     parser.add_argument("--spoken", action="store_true", help="through sound and the recognizer")
-    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE",
-                        help="a setting, such as translate.final.model=...")  # fmt: skip
+    add_settings(parser, "a setting, such as translate.final.model=...")
     parser.add_argument("--sentences", type=Path, default=meaning.FILE, metavar="FILE",
                         help="other sentences, in the same form")  # fmt: skip
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every caption to a file")
