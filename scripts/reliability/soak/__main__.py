@@ -75,7 +75,7 @@ async def soak(arguments: argparse.Namespace, folder: Path) -> dict[str, Any]:
         "visits": displays.visits,
         "captions_received": displays.captions,
         "unread_cut_off": displays.cut_off,
-        "log": [*program.noise, *program.log][-20:],
+        "log": [*program.log, *program.noise][-20:],
         **_result(samples, program, code),
     }
 
