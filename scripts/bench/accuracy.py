@@ -21,8 +21,6 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
-from rich.console import Console
-from rich.progress import track
 
 from pipeline.audio.file import read_audio
 from pipeline.audio.level import level_dbfs
@@ -35,8 +33,8 @@ from pipeline.engines.process.factory import recognizer
 from pipeline.evaluation.reference import read_voices
 from pipeline.text.hallucinations import reason
 from scripts.bench.recordings import utterances
-from scripts.bench.report_section import machine, markdown, show, write
-from scripts.support.command import parser_of, says_errors
+from scripts.bench.report_section import made, show, write
+from scripts.support.command import parser_of, progress, says_errors
 from scripts.support.voice_score import score_text
 
 _PAUSE_S = 0.25
@@ -78,17 +76,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     spoken = material(arguments.voices)
     turns = list(product(arguments.model, arguments.window, (False, True)))
     columns = {}
-    for model, window_s, hot in track(turns, "hearing", console=Console(stderr=True)):
+    for model, window_s, hot in progress(turns, "hearing"):
         flags = {"stt.model": model, "stt.window_s": window_s, "stt.hotwords": hot}
         window = f"{window_s:g} s" if window_s else "its own window"
         name = f"{model}, {window}{', hot words' if hot else ''}"
         columns[name] = measure(load(flags=flags).settings, spoken)
     table = rows(columns)
-    if arguments.markdown:
-        about = machine()
-        words = sum(len(each.text.split()) for each in spoken)
-        notes = f"- {words} words; {about['date']}, {about['cpu']}, INT8, two threads"
-        write(arguments.markdown, TITLE, f"{TITLE}\n{_PREFACE}\n{markdown(table)}\n\n{notes}\n")
+    words = sum(len(each.text.split()) for each in spoken)
+    notes = [f"{words} words; {made()}, INT8, two threads"]
+    write(arguments.markdown, TITLE, table, preface=_PREFACE, notes=notes)
     show(table)
     return 0
 

@@ -19,15 +19,12 @@ from statistics import fmean, median
 from typing import NamedTuple
 
 import orjson
-from rich.console import Console
-from rich.progress import track
 
 from pipeline.models.resolve import resolve
 from pipeline.session.reader import read_journal
 from scripts.bench import recordings, report_section
 from scripts.bench.live import LiveRun, run_live
-from scripts.bench.report_section import machine
-from scripts.support.command import parser_of, says_errors
+from scripts.support.command import add_settings, parser_of, progress, says_errors
 
 TITLE = "## Several languages"
 PREFACE = """
@@ -62,14 +59,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     runs: dict[str, list[LiveRun]] = {name: [] for name in candidates}
     turns = [name for _ in range(arguments.runs) for name in candidates]
     with tempfile.TemporaryDirectory() as folder:
-        for name in track(turns, "running", console=Console(stderr=True)):
+        for name in progress(turns, "running"):
             settings = [*arguments.set, *candidates[name]]
             runs[name].append(run_live(material.audio, settings, Path(folder)))
         one, several = (cost(runs[name], arguments.langs) for name in candidates)
     rows = table(one, several)
     report_section.show(rows, TITLE)
-    if arguments.markdown:
-        write(arguments.markdown, rows, arguments)
+    langs, model = ", ".join(arguments.langs), Path(arguments.final).name
+    notes = [
+        f"{report_section.made()}; {arguments.runs} runs of each",
+        f"further languages: {langs}, by {model}, prompt {arguments.prompt}",
+    ]
+    report_section.write(arguments.markdown, TITLE, rows, preface=PREFACE, notes=notes)
     return 0
 
 
@@ -118,18 +119,6 @@ def table(one: Cost, several: Cost) -> list[list[str]]:
     return rows
 
 
-def write(file: Path, rows: Sequence[Sequence[str]], arguments: argparse.Namespace) -> None:
-    """Write the section into a file in place of its earlier one."""
-    about = machine()
-    langs, model = ", ".join(arguments.langs), Path(arguments.final).name
-    notes = (
-        f"- {about['date']}, {about['cpu']}; {arguments.runs} runs of each\n"
-        f"- further languages: {langs}, by {model}, prompt {arguments.prompt}\n"
-    )
-    section = f"{TITLE}\n{PREFACE}\n{report_section.markdown(rows)}\n\n{notes}"
-    report_section.write(file, TITLE, section)
-
-
 def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = parser_of(__doc__)
     parser.add_argument("--runs", type=int, default=1, help="runs of each (default 1)")
@@ -138,7 +127,7 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--final", default="starter", metavar="MODEL",
                         help="their final translator (default starter)")  # fmt: skip
     parser.add_argument("--prompt", default="starter", help="its prompt (default starter)")
-    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a setting")
+    add_settings(parser)
     parser.add_argument("--markdown", type=Path, help="write the table into this file's section")
     return parser.parse_args(argv)
 

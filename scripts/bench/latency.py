@@ -20,15 +20,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from rich.console import Console
-from rich.progress import track
-
 from scripts.bench import recordings, report_section
 from scripts.bench.live import LiveRun, run_live
 from scripts.bench.live_figures import Figure, figures
 from scripts.bench.recordings import Material
-from scripts.bench.report_section import machine
-from scripts.support.command import parser_of, says_errors
+from scripts.support.command import add_settings, parser_of, progress, says_errors
 
 PREFACE = """
 Made by `make bench` (`python -m scripts.bench.latency`): the real program in real time, and a
@@ -67,8 +63,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             tables = {name: figures(found, material) for name, found in runs.items()}
             result = Result(material.name, arguments.recognizer, candidates, rows(tables))
             report_section.show(result.rows, title(result))
-            if arguments.markdown:  # after each recording: a later one may fail, or take too long
-                write(arguments.markdown, result)
+            # After each recording: a later one may fail, or take too long.
+            write(arguments.markdown, result)
     return 0
 
 
@@ -90,7 +86,7 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--recognizer", default="starter", help="as stt.model (default starter)")
     parser.add_argument("--glass", action="store_true",
                         help="open a phone's page in Chromium too")  # fmt: skip
-    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a setting")
+    add_settings(parser)
     parser.add_argument("--against", action="append", default=[], metavar="KEY=VALUE",
                         help="a setting of the second candidate")  # fmt: skip
     parser.add_argument("--markdown", type=Path, help="write the tables into this file's sections")
@@ -113,7 +109,7 @@ def _run(
 ) -> dict[str, list[LiveRun]]:
     found: dict[str, list[LiveRun]] = {name: [] for name in candidates}
     turns = [name for _ in range(arguments.runs) for name in candidates]
-    for name in track(turns, f"running {material.name}", console=Console(stderr=True)):
+    for name in progress(turns, f"running {material.name}"):
         run = run_live(material.audio, candidates[name], folder, with_glass=arguments.glass)
         found[name].append(run)
     return found
@@ -139,30 +135,21 @@ def _ratio(this: Figure | None, against: Figure | None) -> str:
     return f"{new / old:.2f}" if old and new is not None else ""
 
 
-def _notes(result: Result) -> str:
-    about = machine()
-    packages = ", ".join(f"{name} {about[name]}" for name in about if name not in {"date", "cpu"})
-    notes = f"- {about['date']}, {about['cpu']}; {packages}\n"
-    for name, of in result.settings.items():
-        settings = ", ".join(s for s in of if not s.startswith(_PRIVATE)) or "the defaults"
-        notes += f"- setting `{name}`: {settings}\n"
-    return notes
-
-
 def title(result: Result) -> str:
     """Return the heading of a result's section."""
     return f"## Live: {result.recording}, {result.recognizer}"
 
 
-def write(file: Path, result: Result) -> None:
-    """Write a result's section into a file in place of its earlier one.
-
-    Only the first of these sections has the explanation of the figures.
-    """
-    preface = "" if report_section.is_explained(file, title(result), PREFACE) else PREFACE
-    table = report_section.markdown(result.rows)
-    section = f"{title(result)}\n{preface}\n{table}\n\n{_notes(result)}"
-    report_section.write(file, title(result), section, behind="## Live: ")
+def write(file: Path | None, result: Result) -> None:
+    """Write a result's section into a file in place of its earlier one."""
+    notes = [report_section.made("python", *report_section.PACKAGES)]
+    for name, of in result.settings.items():
+        settings = ", ".join(s for s in of if not s.startswith(_PRIVATE)) or "the defaults"
+        notes.append(f"setting `{name}`: {settings}")
+    report_section.write(
+        file, title(result), result.rows,
+        preface=PREFACE, notes=notes, explain_once=True, behind="## Live: ",
+    )  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -9,10 +9,8 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import orjson
-import psutil
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
@@ -22,10 +20,7 @@ from pipeline.protocol.codec import parse_caption
 from pipeline.records.utterance import UtteranceRecord
 from pipeline.session.reader import Session
 from scripts.bench.sightings import Sighting, at_the_glass
-from scripts.support.program import Program, started
-
-if TYPE_CHECKING:
-    from scripts.bench.glass import Glass
+from scripts.support.program import started
 
 _END_S = 900.0
 """A time limit that is longer than any recording here."""
@@ -60,20 +55,17 @@ def run_live(
     own share of the machine.
     """
     children_before_s = _children_s()
-    command = [
-        "run",
-        "--input",
-        str(audio.resolve()),
-        "--pace",
-        "realtime",
-        "--sessions",
-        str(folder),
-    ]
+    command = ["run", "--input", str(audio.resolve()), "--pace", "realtime"]
+    command += ["--sessions", str(folder)]
     with ExitStack() as opened:
         program = opened.enter_context(started(*command, cwd=folder, **environment(settings)))
         display = Display(program.socket())
-        phone = _glass(program.address, opened) if with_glass else None
-        loaded_s = _tree_s(program)
+        phone = None
+        if with_glass:
+            from scripts.bench.glass import glass  # noqa: PLC0415 - only this needs a browser
+
+            phone = opened.enter_context(glass(program.address))
+        loaded_s = program.cpu_s
         program.end(_END_S)
         display.join(10)
         session = Session(program.folder)
@@ -83,14 +75,7 @@ def run_live(
     cpu = (used_s - loaded_s) / (session.heard_s or 1.0)
     start_s = began_s(display.got, session.shown)
     seen = at_recording_time(display.got, session.shown)
-    shown = at_the_glass(seen, painted, start_s)
-    return LiveRun(session.folder, seen, cpu, shown)
-
-
-def _glass(address: str, opened: ExitStack) -> Glass:
-    from scripts.bench.glass import glass  # noqa: PLC0415 - a browser is needed for this only
-
-    return opened.enter_context(glass(address))
+    return LiveRun(session.folder, seen, cpu, at_the_glass(seen, painted, start_s))
 
 
 def environment(settings: Sequence[str]) -> dict[str, str]:
@@ -163,10 +148,3 @@ def began_s(got: Sequence[tuple[float, CaptionMessage]], shown: Sequence[Utteran
 def _children_s() -> float:
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
-
-
-def _tree_s(program: Program) -> float:
-    """Return the CPU seconds that a program and its engines have used so far."""
-    own = psutil.Process(program.process.pid)
-    times = [each.cpu_times() for each in [own, *own.children(recursive=True)]]
-    return float(sum(each.user + each.system for each in times))

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from pipeline.captions.subtitles import cues
-from pipeline.core.percentiles import nearest_rank
 from pipeline.evaluation.accuracy import chrf_and_bleu
 from scripts.bench.live import LiveRun
+from scripts.bench.ranks import mean_p90_p95, ranks, slashed
 from scripts.bench.recordings import Material
 from scripts.bench.sightings import (
     History,
@@ -61,7 +61,7 @@ def figures(runs: Sequence[LiveRun], material: Material) -> list[Figure]:
             for name, key in MEASURES.items()
         ),
         *(
-            _figure(f"erasure, {name}", [found.share(found.total)], 3)
+            _figure(f"erasure, {name}", found.share(found.total), 3)
             for name, found in taken_back.items()
         ),
         _lag("a word as heard stands for good, s", heard),
@@ -73,9 +73,9 @@ def figures(runs: Sequence[LiveRun], material: Material) -> list[Figure]:
             for name, view in VIEWS.items()
         ),
         *_quality(runs, each, material),
-        _figure("captions", [sum(bool(full(caption.last)) for caption in captions)], 0),
-        _figure("CPU, s/s", [fmean(run.cpu for run in runs)]),
-        _figure("memory, MB", [max(memory, default=None)], 0),
+        _figure("captions", sum(bool(full(caption.last)) for caption in captions), 0),
+        _figure("CPU, s/s", fmean(run.cpu for run in runs)),
+        _figure("memory, MB", max(memory, default=None), 0),
     ]
 
 
@@ -91,36 +91,31 @@ def _quality(
         return []
     heard = [" ".join(caption.last.source.text for caption in found) for found in each]
     scores = [score_text([material.text], text) for text in heard]
-    recording = material.recording
-    sentences = recording.sentences(recording.duration_s) if recording else ()
-    chrf = [chrf_and_bleu(sentences, cues(run.session.messages, "target"))[0] for run in runs]
+    chrf = [
+        chrf_and_bleu(material.sentences, cues(run.session.messages, "target"))[0] for run in runs
+    ]
     known = [found for found in chrf if found is not None]
     of = sum(score.sentences for score in scores)
     stops = 100 * sum(score.stops for score in scores) / of if of else None
     return [
-        _figure("WER, %", [100 * fmean(score.wer for score in scores)], 1),
-        _figure("full stops, %", [stops], 1),
-        _figure("chrF", [fmean(known) if known else None], 1),
+        _figure("WER, %", 100 * fmean(score.wer for score in scores), 1),
+        _figure("full stops, %", stops, 1),
+        _figure("chrF", fmean(known) if known else None, 1),
     ]
 
 
-def _figure(name: str, values: Sequence[float | None], digits: int = 2) -> Figure:
-    cells = ["-" if value is None else f"{value:.{digits}f}" for value in values]
-    return Figure(name, tuple(values), " / ".join(cells))
+def _figure(name: str, value: float | None, digits: int = 2) -> Figure:
+    return Figure(name, (value,), "-" if value is None else f"{value:.{digits}f}")
 
 
 def _spread(name: str, values_ms: Sequence[float]) -> Figure:
     """Return p50 and p95 of milliseconds."""
-    ordered = sorted(values_ms)
-    ranks = [nearest_rank(ordered, share) for share in (0.5, 0.95)] if ordered else []
-    text = " / ".join(f"{ms:.{0 if abs(ms) >= 100 else 1}f}" for ms in ranks)
-    return Figure(f"{name}, ms", tuple(ranks), text or "-")
+    found = ranks(values_ms, 0.5, 0.95)
+    text = " / ".join(f"{ms:.{0 if abs(ms) >= 100 else 1}f}" for ms in found)
+    return Figure(f"{name}, ms", tuple(found), text or "-")
 
 
 def _lag(name: str, values_s: Sequence[float]) -> Figure:
     """Return mean, p90 and p95 of seconds."""
-    ordered = sorted(values_s)
-    if not ordered:
-        return Figure(name, (), "-")
-    ranks = [fmean(ordered), *(nearest_rank(ordered, share) for share in (0.9, 0.95))]
-    return _figure(name, ranks)
+    found = mean_p90_p95(values_s)
+    return Figure(name, tuple(found), slashed(found))

@@ -7,6 +7,7 @@ scripts.bench.word_times makes it.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,7 +22,7 @@ from pipeline.config.schema import Vad
 from pipeline.core.errors import SessionError
 from pipeline.core.resources import bundled
 from pipeline.core.types import BLOCK_SAMPLES, SAMPLE_RATE, AudioBlock, Pcm, Utterance
-from pipeline.evaluation.reference import Recording, read_recording, read_voices
+from pipeline.evaluation.reference import Sentence, read_recording, read_voices
 
 PAUSE_S = 2.0
 """Pause between two human recordings."""
@@ -58,9 +59,9 @@ class Material:
     """Sentences and their translations, as demo/sermon.json has them."""
 
     @property
-    def recording(self) -> Recording | None:
-        """The sentences and their Spanish; None if there is no translation."""
-        return read_recording(self.reference, "en", "es") if self.reference else None
+    def sentences(self) -> tuple[Sentence, ...]:
+        """The sentences and their Spanish; () if there is no translation."""
+        return read_recording(self.reference, "en", "es").once if self.reference else ()
 
 
 def named(name: str, folder: Path) -> Material:
@@ -138,11 +139,22 @@ def word_times(audio: Path) -> tuple[SpokenWord, ...]:
 
 def utterances(pcm: Pcm, vad: Vad) -> list[Utterance]:
     """Cut audio as the program does; return each utterance's last final version."""
-    detector, segmenter = Silero(), Segmenter(vad.model_copy(update={"partial_ms": 0}))
-    detector.load()
+    segmenter = Segmenter(vad.model_copy(update={"partial_ms": 0}))
     ready: list[Utterance] = []
     audio = np.concatenate([pcm, np.zeros(SAMPLE_RATE, np.float32)])
-    for start in range(0, len(audio) - BLOCK_SAMPLES + 1, BLOCK_SAMPLES):
-        block = audio[start : start + BLOCK_SAMPLES]
-        ready += segmenter.push(AudioBlock(start, block), detector.probability(block))
+    for block, probability in zip(blocks(audio), probabilities(audio), strict=True):
+        ready += segmenter.push(block, probability)
     return last_finals([*ready, *segmenter.flush()])
+
+
+def blocks(pcm: Pcm) -> Iterator[AudioBlock]:
+    """Yield audio in blocks; a last partial block is left out."""
+    for start in range(0, len(pcm) - BLOCK_SAMPLES + 1, BLOCK_SAMPLES):
+        yield AudioBlock(start, pcm[start : start + BLOCK_SAMPLES])
+
+
+def probabilities(pcm: Pcm) -> list[float]:
+    """Return Silero's speech probability of each block."""
+    detector = Silero()
+    detector.load()
+    return [detector.probability(block.pcm) for block in blocks(pcm)]

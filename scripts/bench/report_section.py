@@ -32,19 +32,31 @@ def show(rows: Sequence[Sequence[str]], title: str = "") -> None:
     Console().print(printed)
 
 
-def write(file: Path, title: str, new: str, *, behind: str = "", is_first: bool = False) -> None:
-    """Put a section into a file, which is created if it does not exist; see `with_section`."""
-    new = with_section(_text_of(file), title, new, behind=behind, is_first=is_first)
-    file.write_text(new, "utf-8")
+def write(
+    file: Path | None,
+    title: str,
+    rows: Sequence[Sequence[str]],
+    *,
+    preface: str,
+    notes: Sequence[str],
+    explain_once: bool = False,
+    behind: str = "",
+    is_first: bool = False,
+) -> None:
+    """Write a table as a file's section, with a preface before it and a list of notes after it.
 
-
-def is_explained(file: Path, title: str, preface: str) -> bool:
-    """Whether a file already has a preface in another section than the one under `title`."""
-    return preface.strip() in with_section(_text_of(file), title, "")
-
-
-def _text_of(file: Path) -> str:
-    return file.read_text("utf-8") if file.exists() else "# Benchmarks\n"
+    Does nothing without a file. With `explain_once` the preface is left out if another section has
+    it; see `with_section` for the place.
+    """
+    if file is None:
+        return
+    text = file.read_text("utf-8") if file.exists() else "# Benchmarks\n"
+    preface = preface.strip()
+    is_explained = explain_once and preface in with_section(text, title, "")
+    listed = "\n".join(f"- {note}" for note in notes)
+    parts = [title, *([] if is_explained else [preface]), markdown(rows), listed]
+    section = "\n\n".join(parts) + "\n"
+    file.write_text(with_section(text, title, section, behind=behind, is_first=is_first), "utf-8")
 
 
 def with_section(
@@ -81,3 +93,10 @@ def machine() -> dict[str, str]:
         "python": platform.python_version(),
         **{package: version(package) for package in PACKAGES},
     }
+
+
+def made(*packages: str) -> str:
+    """Return the date, the processor, and the versions of some runtimes, as one note."""
+    here = machine()
+    versions = ", ".join(f"{package} {here[package]}" for package in packages)
+    return f"{here['date']}, {here['cpu']}" + (f"; {versions}" if versions else "")

@@ -20,28 +20,23 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from statistics import fmean, median
+from statistics import median
 from typing import NamedTuple
 
 import numpy as np
-from rich.console import Console
-from rich.progress import track
 
 from pipeline.audio.file import read_audio
 from pipeline.audio.segmenter import Segmenter
-from pipeline.audio.silero_vad import Silero
 from pipeline.captions.board import CaptionBoard
 from pipeline.captions.subtitles import cues
 from pipeline.config.loader import load
 from pipeline.config.schema import Settings
 from pipeline.core import logs
-from pipeline.core.percentiles import nearest_rank
 from pipeline.core.reports import Report
 from pipeline.core.standing import Reopened
 from pipeline.core.types import (
     BLOCK_SAMPLES,
     SAMPLE_RATE,
-    AudioBlock,
     Caption,
     Pcm,
     Transcript,
@@ -60,9 +55,9 @@ from pipeline.workers.degradation import Degradation
 from pipeline.workers.queues import DRAFT_LIMIT, DraftQueue, UtteranceQueue
 from pipeline.workers.transcriber import Transcribe
 from pipeline.workers.translator import Translate
-from scripts.bench import recordings
+from scripts.bench import recordings, report_section
+from scripts.bench.ranks import mean_p90_p95, ranks, slashed
 from scripts.bench.recordings import Material
-from scripts.bench.report_section import is_explained, machine, markdown, write
 from scripts.bench.sightings import (
     History,
     Sighting,
@@ -73,7 +68,7 @@ from scripts.bench.sightings import (
     histories,
 )
 from scripts.bench.word_lag import final_delays_s, recognized_words, word_lags_s
-from scripts.support.command import parser_of, says_errors
+from scripts.support.command import add_settings, parser_of, progress, says_errors
 from scripts.support.voice_score import score_text
 
 PREFACE = """
@@ -154,10 +149,8 @@ class Simulation:
 
     def play(self, pcm: Pcm, probabilities: Sequence[float]) -> list[History]:
         """Return all captions; `probabilities` has the voice detector's value for each block."""
-        for number, probability in enumerate(probabilities):
-            start = number * BLOCK_SAMPLES
-            block = AudioBlock(start, pcm[start : start + BLOCK_SAMPLES])
-            self._at_s = (start + BLOCK_SAMPLES) / SAMPLE_RATE
+        for block, probability in zip(recordings.blocks(pcm), probabilities, strict=True):
+            self._at_s = (block.start_sample + BLOCK_SAMPLES) / SAMPLE_RATE
             self._take(self._segmenter.push(block, probability))
         self._take(self._segmenter.flush())
         return histories(self.seen)
@@ -232,24 +225,14 @@ class Column(NamedTuple):
     """CPU seconds of this process per second of audio; the engines use nearly all of it."""
 
 
-def probabilities_of(pcm: Pcm) -> list[float]:
-    """Return Silero's speech probability of each block; a last partial block is left out."""
-    detector = Silero()
-    detector.load()
-    starts = range(0, len(pcm) - BLOCK_SAMPLES + 1, BLOCK_SAMPLES)
-    return [detector.probability(pcm[start : start + BLOCK_SAMPLES]) for start in starts]
-
-
 def simulate(material: Material, settings: dict[str, tuple[Settings, Bias | None]]) -> list[Column]:
     """Return a column for each of the settings; all use the same models. Raises StarkError."""
     pcm = np.concatenate([read_audio(material.audio), np.zeros(2 * SAMPLE_RATE, np.float32)])
-    probabilities = probabilities_of(pcm)
+    probabilities = recordings.probabilities(pcm)
     engines = Engines.of(next(iter(settings.values()))[0])
     own = engines.final.bias if isinstance(engines.final, Gemma) else None
     made = []
-    for name, (chosen, bias) in track(
-        settings.items(), material.name, console=Console(stderr=True)
-    ):
+    for name, (chosen, bias) in progress(settings.items(), material.name):
         if isinstance(engines.final, Gemma) and own is not None:
             engines.final.bias = bias or own
         before_s = time.process_time()
@@ -261,7 +244,7 @@ def simulate(material: Material, settings: dict[str, tuple[Settings, Bias | None
 
 def rows(columns: Sequence[Column], material: Material) -> list[list[str]]:
     """Return the rows of the table, the heading first; each row is one setting."""
-    cells_of = [{"": each.name, **_cells(each, material)} for each in columns]
+    cells_of = [{material.name: each.name, **_cells(each, material)} for each in columns]
     return [list(cells_of[0]), *(list(cells.values()) for cells in cells_of)]
 
 
@@ -269,14 +252,15 @@ def _cells(column: Column, material: Material) -> dict[str, str]:
     captions = column.captions
     score = score_text([material.text], " ".join(each.last.source.text for each in captions))
     lengths = [len(full(each.last).split()) for each in captions if full(each.last)]
-    recording = material.recording
-    sentences = recording.sentences(recording.duration_s) if recording else ()
-    chrf, _ = chrf_and_bleu(sentences, cues((each.last for each in captions), "target"))
+    chrf, _ = chrf_and_bleu(material.sentences, cues((each.last for each in captions), "target"))
+    delays_ms = [1000 * delay_s for delay_s in final_delays_s(captions, material.words)]
+    heard = word_lags_s(recognized_words(captions), material.words)
+    shown = [lag_s for each in captions for lag_s in diagonal_lags_s(each, committed)]
     return {
-        "last syllable to final, ms": _ranks(final_delays_s(captions, material.words)),
+        "last syllable to final, ms": slashed(ranks(delays_ms, 0.5, 0.95), 0),
         "erasure, projector": _erasure(captions),
-        "stands, as heard, s": _lags(word_lags_s(recognized_words(captions), material.words)),
-        "projector, s": _lags([s for each in captions for s in diagonal_lags_s(each, committed)]),
+        "stands, as heard, s": slashed(mean_p90_p95(heard)),
+        "projector, s": slashed(mean_p90_p95(shown)),
         "WER, %": f"{100 * score.wer:.1f}",
         "stops": f"{score.stops}/{score.sentences}",
         "chrF": "-" if chrf is None else f"{chrf:.1f}",
@@ -291,22 +275,6 @@ def _erasure(captions: Sequence[History]) -> str:
     found = erasure(captions, committed)
     parts = (found.partial, found.final, found.reopened)
     return " ".join(f"{found.share(part) or 0.0:.3f}" for part in parts)
-
-
-def _lags(lags_s: Sequence[float]) -> str:
-    """Return mean, p90 and p95."""
-    if not lags_s:
-        return "-"
-    ordered = sorted(lags_s)
-    figures = (fmean(ordered), nearest_rank(ordered, 0.9), nearest_rank(ordered, 0.95))
-    return " / ".join(f"{lag_s:.2f}" for lag_s in figures)
-
-
-def _ranks(delays_s: Sequence[float]) -> str:
-    """Return p50 and p95 in milliseconds."""
-    ordered = sorted(delays_s)
-    ranks = [nearest_rank(ordered, share) * 1000 for share in (0.5, 0.95)] if ordered else []
-    return " / ".join(f"{ms:.0f}" for ms in ranks) or "-"
 
 
 @says_errors
@@ -324,27 +292,19 @@ def main(argv: Sequence[str] | None = None) -> int:
     with tempfile.TemporaryDirectory() as folder:
         for name in arguments.recording:
             material = recordings.named(name, Path(folder))
-            columns = simulate(material, settings)
-            text = table(name, columns, material)
-            print(text)
-            if arguments.markdown:
-                _write(arguments.markdown, f"{name}, {arguments.recognizer}", text)
+            table = rows(simulate(material, settings), material)
+            print(f"{report_section.markdown(table)}\n")
+            write(arguments.markdown, f"{name}, {arguments.recognizer}", table)
     return 0
 
 
-def table(name: str, columns: Sequence[Column], material: Material) -> str:
-    """Return a table in Markdown; `name` is its first heading cell."""
-    head, *body = rows(columns, material)
-    return f"{markdown([[name, *head[1:]], *body])}\n"
-
-
-def _write(file: Path, name: str, told: str) -> None:
-    """Write a table into its own section; the first such section also explains the table."""
-    title = f"## Simulated: {name}"
-    preface = "" if is_explained(file, title, PREFACE) else f"{PREFACE}\n"
-    about = machine()
-    section = f"{title}\n{preface}\n{told}\n- {about['date']}, ctranslate2 {about['ctranslate2']}\n"
-    write(file, title, section, behind="## Simulated: ")
+def write(file: Path | None, name: str, table: Sequence[Sequence[str]]) -> None:
+    """Write a recording's table into its own section."""
+    report_section.write(
+        file, f"## Simulated: {name}", table,
+        preface=PREFACE, notes=[report_section.made("ctranslate2")], explain_once=True,
+        behind="## Simulated: ",
+    )  # fmt: skip
 
 
 def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
@@ -352,8 +312,7 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--recording", nargs="+", default=["sermon", "pauses"],
                         help="sermon, pauses, voices or FILE.flac")  # fmt: skip
     parser.add_argument("--recognizer", default="starter", help="as stt.model (default starter)")
-    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE",
-                        help="a setting of all rows")  # fmt: skip
+    add_settings(parser, "a setting of all rows")
     parser.add_argument("--try", dest="tries", action="append", default=[],
                         metavar="KEY=VALUE,...", help="settings of one more row")  # fmt: skip
     parser.add_argument("--bias", nargs="+", default=[], metavar="STANDING/TAIL/FINAL",

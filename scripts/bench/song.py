@@ -10,7 +10,6 @@ training.train.train_song needs. No recognizer runs: what it would be given is w
 
 from __future__ import annotations
 
-import argparse
 import json
 import random
 import threading
@@ -27,10 +26,12 @@ from pipeline.audio.silero_vad import Silero
 from pipeline.audio.song_head import LinearSongDetector
 from pipeline.config.schema import Vad
 from pipeline.core.reports import Report, SongChanged
-from pipeline.core.types import BLOCK_SAMPLES, SAMPLE_RATE, AudioBlock, Pcm, Utterance
+from pipeline.core.types import SAMPLE_RATE, AudioBlock, Pcm, Utterance
 from pipeline.workers.degradation import Degradation
 from pipeline.workers.listener import Listen
 from pipeline.workers.queues import UtteranceQueue
+from scripts.bench.recordings import blocks
+from scripts.support.command import parser_of
 from training.data import speech
 from training.data.instruments import compose
 from training.data.service_sound import Studio, mixed, phrases, scaled
@@ -174,8 +175,7 @@ class Tape:
 
     def blocks(self) -> Iterator[AudioBlock]:
         """Yield all of it."""
-        for start in range(0, len(self.pcm) - BLOCK_SAMPLES, BLOCK_SAMPLES):
-            yield AudioBlock(start, self.pcm[start : start + BLOCK_SAMPLES])
+        yield from blocks(self.pcm)
 
 
 @dataclass(slots=True)
@@ -287,7 +287,7 @@ def _covered(span: tuple[float, float], by: Sequence[tuple[float, float]]) -> fl
 
 def main() -> None:
     """Make a service, run it with and without song mode, print both results."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = parser_of(__doc__)
     parser.add_argument("--minutes", type=float, default=60.0)
     parser.add_argument("--recordings", type=Path, help="play these instead: speech/, song/")
     given = parser.parse_args()

@@ -1,7 +1,7 @@
 """Measure the church's voice: how well it is understood, how late it is, what listeners cost.
 
     python -m scripts.bench.voice
-    python -m scripts.bench.voice --only intelligibility --most 50
+    python -m scripts.bench.voice --only intelligibility
     python -m scripts.bench.voice --only delay --audio demo/sermon.flac
     python -m scripts.bench.voice --only listeners
 
@@ -33,7 +33,7 @@ import tempfile
 import threading
 import time
 import urllib.request
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from multiprocessing import Pipe, get_context
@@ -43,19 +43,15 @@ from typing import Any
 
 import numpy as np
 import soundfile
-from rich.console import Console
-from rich.progress import track
 
 from pipeline.audio.file import read_audio
 from pipeline.captions.board import CaptionBoard
 from pipeline.church.fidelity import numbers
 from pipeline.core.errors import ModelError
-from pipeline.core.percentiles import nearest_rank
 from pipeline.core.resources import bundled
 from pipeline.core.types import SAMPLE_RATE, Pcm
 from pipeline.engines.ctranslate2.whisper import Whisper
 from pipeline.engines.protocols import Speaker
-from pipeline.engines.speech.kokoro import Kokoro
 from pipeline.evaluation.reference import Sentence, read_recording
 from pipeline.evaluation.word_errors import word_errors
 from pipeline.models.resolve import resolve
@@ -67,9 +63,10 @@ from pipeline.voice.playout import BIT_RATE, RATE_HZ, Encoder
 from pipeline.voice.voice import STEP_S
 from scripts.bench import report_section
 from scripts.bench.live import Display, began_s, environment
-from scripts.bench.report_section import machine
-from scripts.support.command import parser_of, says_errors
+from scripts.bench.ranks import ranks, slashed
+from scripts.support.command import add_settings, parser_of, progress, says_errors
 from scripts.support.display_server import DisplayServer
+from scripts.support.kokoro import kokoro
 from scripts.support.paths import ROOT
 from scripts.support.program import started
 from scripts.support.records import caption
@@ -77,6 +74,7 @@ from scripts.support.records import caption
 TITLE = "## The church's voice"
 UNDERSTOOD, DELAY = f"{TITLE}: how well it is understood", f"{TITLE}: how late it is"
 LISTENERS = f"{TITLE}: many listeners"
+PREFACE = "Made by `make bench-voice`; `python -m scripts.bench.voice --help` says how."
 CAPTIONS = {
     "es": ROOT / "training" / "data" / "sermon_test.tsv",
     "fr": ROOT / "training" / "data" / "sermon_test_fr.tsv",
@@ -87,9 +85,12 @@ _LOUD = 0.01
 _EARLY_S = 0.5
 """The voice detector may end an utterance this long before a last faint sound."""
 _GAP_S = 0.1
+_MOST = 50
+"""Captions of each language that are spoken."""
 _QUIET_S = 10.0
 """Silence before a recording, while the voice loads, and after it, so that the voice can finish."""
 _END_S = 900.0
+_SHARES = (0.5, 0.95, 1.0)
 
 
 def captions(lang: str, most: int) -> list[str]:
@@ -111,7 +112,7 @@ def understood(lang: str, texts: Sequence[str], voice: Speaker, ear: Whisper) ->
     import soxr  # noqa: PLC0415 - takes a while
 
     counted, speech_s, cpu_s = list[tuple[int, int]](), 0.0, 0.0
-    for text in track(texts, f"speaking {lang}", console=Console(stderr=True)):
+    for text in progress(texts, f"speaking {lang}"):
         began = _cpu_s()
         sound = spoken(text, lang, voice)
         cpu_s += _cpu_s() - began
@@ -175,18 +176,20 @@ class Heard:
     gaps_s: tuple[float, ...]
     """How long the player waited for sound, each time."""
 
+    def parts(self) -> Iterator[tuple[float, Pcm]]:
+        """Yield when each part is played, and its sound."""
+        sounds = np.split(self.pcm, [first for first, _ in self.starts[1:]])
+        yield from zip((at_s for _, at_s in self.starts), sounds, strict=True)
+
     def between(self, from_s: float, to_s: float) -> Pcm:
         """Return the sound of the parts that begin between two moments, shape (n,)."""
-        ends = [first for first, _ in self.starts[1:]] + [len(self.pcm)]
-        parts = zip(self.starts, ends, strict=True)
-        kept = [self.pcm[first:end] for (first, at_s), end in parts if from_s <= at_s < to_s]
+        kept = [sound for at_s, sound in self.parts() if from_s <= at_s < to_s]
         return np.concatenate([np.zeros(0, np.float32), *kept])
 
     def first_sound_s(self, from_s: float, to_s: float) -> float | None:
         """Return when the first sound between two moments is heard; None if there is none."""
-        ends = [first for first, _ in self.starts[1:]] + [len(self.pcm)]
-        for (first, at_s), end in zip(self.starts, ends, strict=True):
-            loud = np.flatnonzero(np.abs(self.pcm[first:end]) > _LOUD) / RATE_HZ + at_s
+        for at_s, sound in self.parts():
+            loud = np.flatnonzero(np.abs(sound) > _LOUD) / RATE_HZ + at_s
             if len(loud := loud[(loud >= from_s) & (loud < to_s)]):
                 return float(loud[0])
         return None
@@ -297,7 +300,7 @@ def delay(audio: Path, settings: Sequence[str]) -> list[list[str]]:
             listener.join(10)
             display.join(10)
             session = Session(program.folder)
-        finals_ms = [each.last_syllable_to_final_ms or 0.0 for each in session.shown]
+        finals_s = [(each.last_syllable_to_final_ms or 0.0) / 1000 for each in session.shown]
         start_s, shown = began_s(display.got, session.shown), session.captions
     said = clauses(program.log)
     if not said:
@@ -311,9 +314,9 @@ def delay(audio: Path, settings: Sequence[str]) -> list[list[str]]:
         ["measure", audio.stem],
         ["clauses", f"{len(late)} of {sum(each['is_end'] for each in said)}"],
         ["words said, of words shown", f"{sum(each['words'] for each in said)} of {words}"],
-        ["last word to its first sound, p50 / p95 / longest, s", _ranks(late)],
+        ["last word to its first sound, p50 / p95 / longest, s", slashed(ranks(late, *_SHARES))],
         ["words of these captions that Whisper base hears wrong", wrong],
-        ["end of speech to the final caption, s", _ranks([ms / 1000 for ms in finals_ms])],
+        ["end of speech to the final caption, s", slashed(ranks(finals_s, *_SHARES))],
         [f"gaps over {_GAP_S} s, longest, s", f"{len(gaps)}, {max(sound.gaps_s, default=0.0):.2f}"],
     ]  # fmt: skip
 
@@ -352,7 +355,7 @@ def crowd(count: int, length_s: float) -> list[list[str]]:
             while voices.watchers()["es"] < listeners:
                 time.sleep(0.1)
             encoder, sent, due_s, began_s = Encoder(), 0, time.monotonic(), time.process_time()
-            for _ in track(range(round(length_s / STEP_S)), f"{listeners} listening"):
+            for _ in progress(range(round(length_s / STEP_S)), f"{listeners} listening"):
                 sound = encoder.encode(step)
                 voices.spread("es", sound)
                 sent, due_s = sent + len(sound), due_s + STEP_S
@@ -366,19 +369,12 @@ def crowd(count: int, length_s: float) -> list[list[str]]:
     return rows
 
 
-def _ranks(values_s: Iterable[float]) -> str:
-    ordered = sorted(values_s)
-    if not ordered:
-        return "-"
-    return " / ".join(f"{nearest_rank(ordered, share):.2f}" for share in (0.5, 0.95, 1.0))
-
-
 @says_errors
 def main(argv: Sequence[str] | None = None) -> int:
     """Measure, print; return the exit code."""
     arguments = _arguments(argv)
     if arguments.only in ("", "intelligibility"):
-        _tell(UNDERSTOOD, _intelligibility(arguments), arguments.markdown)
+        _tell(UNDERSTOOD, _intelligibility(), arguments.markdown)
     if arguments.only in ("", "delay"):
         _tell(DELAY, delay(arguments.audio, arguments.set), arguments.markdown)
     if arguments.only in ("", "listeners"):
@@ -386,42 +382,29 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _intelligibility(arguments: argparse.Namespace) -> list[list[str]]:
-    # On a busy machine, speaking a caption may take longer than a listener would wait.
-    voice = Kokoro(
-        resolve("speech", "kokoro-82m-int8"),
-        section="speech", languages=tuple(arguments.langs), threads=1, deadline_s=120.0,
-    )  # fmt: skip
-    voice.load()
+def _intelligibility() -> list[list[str]]:
+    voice = kokoro(*CAPTIONS)
     rows = [["", "captions", "words", "WER", "speech, s", "CPU, s/s"]]
-    for lang in arguments.langs:
+    for lang in CAPTIONS:
         ear = Whisper(resolve("stt", "whisper-base"), lang=lang)
         ear.load()
-        rows.append(understood(lang, captions(lang, arguments.most), voice, ear))
+        rows.append(understood(lang, captions(lang, _MOST), voice, ear))
     return rows
 
 
 def _tell(title: str, rows: Sequence[Sequence[str]], file: Path | None) -> None:
     report_section.show(rows, title)
-    if file:
-        about = machine()
-        notes = "Made by `make bench-voice`; `python -m scripts.bench.voice --help` says how."
-        made = f"- {about['date']}, {about['cpu']}; onnxruntime {about['onnxruntime']}"
-        section = f"{title}\n\n{notes}\n\n{report_section.markdown(rows)}\n\n{made}\n"
-        report_section.write(file, title, section, behind=TITLE)
+    notes = [report_section.made("onnxruntime")]
+    report_section.write(file, title, rows, preface=PREFACE, notes=notes, behind=TITLE)
 
 
 def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = parser_of(__doc__)
     parser.add_argument("--only", choices=["intelligibility", "delay", "listeners"], default="",
                         help="one of the three")  # fmt: skip
-    parser.add_argument("--most", type=int, default=50, metavar="N",
-                        help="captions of each language (default 50)")  # fmt: skip
-    parser.add_argument("--langs", nargs="+", choices=list(CAPTIONS), default=list(CAPTIONS))
     parser.add_argument("--audio", type=Path, default=bundled("demo", "service.flac"),
                         help="its reference beside it (default demo/service.flac)")  # fmt: skip
-    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE",
-                        help="a setting, for the delay")  # fmt: skip
+    add_settings(parser, "a setting, for the delay")
     parser.add_argument("--markdown", type=Path, help="write the tables into this file's sections")
     return parser.parse_args(argv)
 

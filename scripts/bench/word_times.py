@@ -17,9 +17,6 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-from rich.progress import track
-
 from pipeline.audio.file import read_audio
 from pipeline.config.loader import load
 from pipeline.config.schema import Settings, Vad
@@ -33,7 +30,7 @@ from pipeline.models.library import ModelLibrary
 from pipeline.models.resolve import resolve
 from pipeline.text.words import words
 from scripts.bench.recordings import SpokenWord, WordTimes, moved, times_file, utterances
-from scripts.support.command import parser_of, says_errors
+from scripts.support.command import parser_of, progress, says_errors
 from scripts.support.voice_score import partners
 
 MODEL = "whisper-base"
@@ -58,20 +55,16 @@ class WordAligner:
 
     def align(self, pcm: Pcm, text: str) -> list[SpokenWord]:
         """Return the words of `text`, split at white space. `pcm`, shape (n,), is at most 30 s."""
+        from faster_whisper.audio import pad_or_trim  # noqa: PLC0415 - heavy
+
         if not text.split():
             return []
         features = self._model.feature_extractor(pcm, padding=_HOP)
         frames = min(features.shape[-1], 3000)
-        encoded = self._model.encode(_thirty_seconds(features))
+        encoded = self._model.encode(pad_or_trim(features))  # to 30 s
         tokens = self._tokenizer.encode(" " + text.strip())
         (pieces,) = self._model.find_alignment(self._tokenizer, [tokens], encoded, frames)
         return list(_whole_words(text.split(), pieces))
-
-
-def _thirty_seconds(features: Any) -> Any:
-    from faster_whisper.audio import pad_or_trim  # noqa: PLC0415 - heavy
-
-    return pad_or_trim(features)
 
 
 def _whole_words(told: Sequence[str], pieces: Iterable[dict[str, Any]]) -> Iterator[SpokenWord]:
@@ -170,7 +163,7 @@ def write(settings: Settings, folder: Path | None) -> None:
             _keep(audio, sentence_times(aligner, audio, bundled("demo", f"{name}.json")))
     recognizer = factory.recognizer(settings, Dictionary(settings))
     recognizer.load()
-    for path, voice in track(voices.items(), "aligning", console=Console(stderr=True)):
+    for path, voice in progress(voices.items(), "aligning"):
         _keep(path, voice_times(aligner, recognizer, settings.vad, path, voice.text))
 
 

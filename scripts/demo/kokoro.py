@@ -17,19 +17,17 @@ from pathlib import Path
 
 import numpy as np
 
-from pipeline.config.schema import Settings
-from pipeline.core.errors import StarkError
+from pipeline.core.errors import StarkError, UsageError
 from pipeline.engines.speech.kokoro import Kokoro
-from pipeline.models.library import ModelLibrary
-from pipeline.models.resolve import resolve
-from scripts.demo.music import Samples, SermonError
+from scripts.demo.music import Samples
+from scripts.support.kokoro import kokoro
 
 
 def speak(text: str, voice: str, speed: float) -> Samples:
     """Return a sentence in an American voice such as am_michael, at 24 kHz.
 
     KOKORO_VOICES names the folder of voices (package/voices). The speech is cached in the system's
-    folder for temporary files. Raises SermonError if a part is missing.
+    folder for temporary files. Raises UsageError if a part is missing.
     """
     mark = hashlib.sha256(f"{voice} {speed} {text}".encode()).hexdigest()[:16]
     kept = Path(tempfile.gettempdir(), "kokoro", f"{mark}.npy")
@@ -46,11 +44,7 @@ def _speaker(voice: str) -> Kokoro:
     try:
         named = Path(os.environ.get("KOKORO_VOICES", "package/voices"), f"{voice}.bin")
         shutil.copyfile(named, folder / "en.bin")
-        model = resolve("speech", "kokoro-82m-int8", ModelLibrary.of(Settings()))
-        speaker = Kokoro(
-            model, section="voices", languages=("en",), threads=1, deadline_s=600.0, voices=folder
-        )
-        speaker.load()
+        return kokoro("en", voices=folder)
     except (OSError, StarkError) as problem:
-        raise SermonError("no-kokoro", f"{problem}; scripts/demo/kokoro.py names it") from None
-    return speaker
+        fix = "scripts/demo/kokoro.py says what is needed."
+        raise UsageError("no-kokoro", f"{problem}", fix) from None

@@ -19,10 +19,11 @@ import numpy as np
 import soundfile
 import soxr
 
+from pipeline.core.errors import UsageError
 from pipeline.engines.speech import espeak
 from scripts.demo import kokoro
-from scripts.demo.music import Samples, SermonError, Table, amplitude, music, rms
-from scripts.support.command import parser_of
+from scripts.demo.music import Samples, Table, amplitude, music, rms
+from scripts.support.command import parser_of, says_errors
 from scripts.support.paths import ROOT
 
 DEMO = ROOT / "demo"
@@ -69,10 +70,8 @@ def _speech_command(text: str, voice: Table, wav: Path) -> list[str]:
     if voice["engine"] == "flite":
         stretch = f"duration_stretch={voice['stretch']}"
         return ["flite", "-voice", voice["voice"], "--setf", stretch, "-o", str(wav), "-t", text]
-    raise SermonError(
-        "unknown-engine",
-        f"voices: engine is {voice['engine']!r}; use 'kokoro', 'espeak-ng' or 'flite'",
-    )
+    message = f"A voice has the engine {voice['engine']!r}."
+    raise UsageError("unknown-engine", message, "Use 'kokoro', 'espeak-ng' or 'flite'.")
 
 
 def speak_in_parts(
@@ -183,7 +182,7 @@ def render(source: Table, only: str | None = None) -> tuple[Samples, Table]:
     chosen = [s for s in source["section"] if only in (None, s["name"])]
     if not chosen:
         names = ", ".join(s["name"] for s in source["section"])
-        raise SermonError("unknown-section", f"--only {only}: there is none; choose from {names}")
+        raise UsageError("unknown-section", f"There is no section {only!r}.", f"There are {names}.")
     tape = Tape(source["sample_rate"])
     tape.silence(source["lead_in_s"])
     for section in chosen:
@@ -216,27 +215,23 @@ def steps(description: Table) -> str:
     return f"{made}\nexport const STEPS = [\n{''.join(lines)}];\n"
 
 
-REFUSALS = (
-    SermonError,
-    KeyError,
-    FileNotFoundError,
-    tomllib.TOMLDecodeError,
-    subprocess.CalledProcessError,
-)
+def rendered(source: Path, only: str | None) -> tuple[Samples, Table]:
+    """Render a file, or one of its sections. Raises UsageError."""
+    try:
+        return render(tomllib.loads(source.read_text("utf-8")), only)
+    except KeyError as error:
+        raise UsageError("missing-key", f"{source} lacks a key.", f"Add {error}.") from None
+    except FileNotFoundError as error:
+        fix = "Install this program or create this file."
+        raise UsageError("file-not-found", f"{error.filename} is not there.", fix) from None
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError("bad-source", f"{source}: {error}.") from None
+    except subprocess.CalledProcessError as error:
+        said = error.stderr.decode(errors="replace").strip()
+        raise UsageError("speech-failed", f"{error.cmd}: {said}") from None
 
 
-def explain(error: Exception, source: Path) -> str:
-    """Return an error line for the user: the code, the file and what to do."""
-    if isinstance(error, KeyError):
-        return f"missing-key: {source}: add the key {error}"
-    if isinstance(error, FileNotFoundError):
-        return f"file-not-found: {error.filename}: install this program or create this file"
-    if isinstance(error, subprocess.CalledProcessError):
-        return f"speech-failed: {error.cmd}: {error.stderr.decode(errors='replace').strip()}"
-    code = error.code if isinstance(error, SermonError) else "bad-source"
-    return f"{code}: {source}: {error}"
-
-
+@says_errors
 def main(arguments: list[str] | None = None) -> int:
     """Render, write both files, and return 0, or 2 with one line on stderr."""
     parser = parser_of(__doc__)
@@ -248,13 +243,7 @@ def main(arguments: list[str] | None = None) -> int:
         "--only", metavar="SECTION", help="render one section, as NAME-SECTION.flac and .json"
     )
     options = parser.parse_args(arguments)
-    try:
-        samples, description = render(
-            tomllib.loads(options.source.read_text("utf-8")), options.only
-        )
-    except REFUSALS as error:
-        print(explain(error, options.source), file=sys.stderr)
-        return 2
+    samples, description = rendered(options.source, options.only)
     stem = options.source.stem + (f"-{options.only}" if options.only else "")
     options.out.mkdir(parents=True, exist_ok=True)
     audio = options.out / f"{stem}.flac"

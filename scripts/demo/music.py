@@ -8,19 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pipeline.core.errors import UsageError
+
 Samples = NDArray[np.float64]
 Table = dict[str, Any]
 
 SEMITONES = {"C": 0, "D": 2, "E": 4, "F": 5, "G": 7, "A": 9, "B": 11}
 ORGAN_STOPS = {1: 1.0, 2: 0.6, 3: 0.25, 4: 0.3, 6: 0.1, 8: 0.08}  # harmonic -> amplitude
-
-
-class SermonError(Exception):
-    """A source that cannot be rendered; the message names the key and the fix."""
-
-    def __init__(self, code: str, message: str) -> None:
-        super().__init__(message)
-        self.code = code
 
 
 def amplitude(level_db: float) -> float:
@@ -37,7 +31,7 @@ def frequency_hz(note: str) -> float:
     """Return a note's frequency in equal temperament, A4 = 440 Hz; a note looks like `F#3`."""
     parts = re.fullmatch(r"([A-G])(#?)(\d)", note)
     if parts is None:
-        raise SermonError("unknown-note", f"note {note!r} in a score; write it like G3 or F#3")
+        raise UsageError("unknown-note", f"A score has {note!r}.", "Write it like G3 or F#3.")
     name, sharp, octave = parts.groups()
     midi = 12 * (int(octave) + 1) + SEMITONES[name] + len(sharp)
     return float(440 * 2 ** ((midi - 69) / 12))
@@ -65,10 +59,11 @@ def music(section: Table, rate_hz: int) -> Samples:
     tempo = section["beats_per_minute"]
     melody, chords = (organ(section[key], tempo, rate_hz) for key in ("melody", "chords"))
     if abs(len(melody) - len(chords)) > rate_hz // 100:
-        raise SermonError(
+        raise UsageError(
             "score-length",
-            f"section {section['name']}: melody lasts {len(melody) / rate_hz:.2f} s "
-            f"and chords {len(chords) / rate_hz:.2f} s; give both the same number of beats",
+            f"Section {section['name']}: the melody lasts {len(melody) / rate_hz:.2f} s and the "
+            f"chords {len(chords) / rate_hz:.2f} s.",
+            "Give both the same number of beats.",
         )
     length = min(len(melody), len(chords))
     both = melody[:length] + 0.35 * chords[:length]

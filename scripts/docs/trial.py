@@ -6,7 +6,6 @@ desk alone. One image shows a picture of every page in every state, for review.
 
 from __future__ import annotations
 
-import argparse
 import logging
 import sys
 import time
@@ -21,6 +20,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from scripts.docs.contact_sheet import contact_sheet
 from scripts.support.browser import chromium
+from scripts.support.command import parser_of
 from scripts.support.operator_server import OperatorServer
 
 MOST_TOUCHES = 3
@@ -238,7 +238,7 @@ def play(browser: Browser) -> list[Task]:
 
 def main() -> int:
     """Print the table and write the image; return 1 if a task takes too many touches."""
-    parser = argparse.ArgumentParser(description=__doc__, prog="python -m scripts.docs.trial")
+    parser = parser_of(__doc__)
     says = "folder of the pictures (%(default)s)"
     parser.add_argument("--out", metavar="DIR", default="build/pages", type=Path, help=says)
     arguments = parser.parse_args()

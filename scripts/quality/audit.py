@@ -10,7 +10,6 @@ what is missing. -: not there, the note says why.
 
 from __future__ import annotations
 
-import argparse
 import csv
 import sys
 from collections import Counter
@@ -22,6 +21,7 @@ import pytest
 from rich.console import Console
 from rich.table import Table
 
+from scripts.support.command import parser_of
 from scripts.support.paths import ROOT
 
 FILE = ROOT / "docs" / "audit.tsv"
@@ -42,7 +42,7 @@ class Row:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the table, or run tests; return the exit code."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser = parser_of(__doc__)
     parser.add_argument("--only", nargs="+", choices=STATES, default=STATES, metavar="STATE")
     parser.add_argument("--run", nargs="+", type=int, default=[], metavar="ROW")
     options = parser.parse_args(arguments)

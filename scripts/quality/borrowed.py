@@ -15,15 +15,12 @@ import sys
 import tomllib
 from collections.abc import Sequence
 
-from rich.console import Console
-from rich.progress import track
-
 from pipeline.core import logs
 from pipeline.core.resources import bundled
 from pipeline.engines.llama_cpp.gemma import Gemma
 from pipeline.models.resolve import resolve
 from pipeline.text.words import plain
-from scripts.support.command import parser_of, says_errors
+from scripts.support.command import parser_of, progress, says_errors
 
 SENTENCES = ("I talked about the {} yesterday.", "We need a {} for the church.")
 _ELSEWHERE = "de"
@@ -52,7 +49,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     for each in (by_itself, helped):
         each.load()
     known, copied, lost = [], [], []
-    for said, written in track(nouns, "trying", console=Console(stderr=True)):
+    for said, written in progress(nouns, "trying"):
         noun = said.removeprefix("the ").partition(",")[0]
         if all(_is_said(by_itself, noun, written)):
             known.append(noun)

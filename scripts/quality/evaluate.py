@@ -32,7 +32,6 @@ from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import track
 from rich.table import Table
 from rich.text import Text
 
@@ -45,7 +44,7 @@ from pipeline.evaluation.sentences import Sentence
 from scripts.bench.report_section import machine
 from scripts.quality import sides
 from scripts.quality.sides import SAME_WORK, Side, Stress, stress
-from scripts.support.command import parser_of, write_json
+from scripts.support.command import parser_of, progress, write_json
 
 EXITS = {"same": 0, "better": 0, "worse": 1, "cannot tell": 3}
 _LANGS = ("source", "target")
@@ -149,7 +148,7 @@ def side(what: Sequence[str], sentences: Sequence[Sentence], options: argparse.N
     count = len(work)
     work += sentences[:SAME_WORK] if options.stress else ()
     console = Console(stderr=True)
-    answers = tuple(track(sides.ask(translator, work), escape(label), len(work), console=console))
+    answers = tuple(progress(sides.ask(translator, work), escape(label), len(work)))
     if failed := [answer.error for answer in answers if answer.error]:
         said = f"{label}: {len(failed)} sentences failed, the first with: {failed[0]}"
         console.print(Text(said), soft_wrap=True)

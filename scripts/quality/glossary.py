@@ -1,7 +1,6 @@
 """Compare the glossary with a printed Bible: is a church word said there as the entry says?
 
     python -m scripts.quality.glossary
-    python -m scripts.quality.glossary --below 0.5 --least 5
     python -m scripts.quality.glossary --markdown docs/GLOSSARY.md
 
 A verse has the same number in both editions. For each entry the verses are counted whose source
@@ -13,8 +12,6 @@ are in at least a third of them, and three times as often as in the whole Bible.
 
 from __future__ import annotations
 
-import argparse
-import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,15 +22,17 @@ from pipeline.church.scripture import editions
 from pipeline.core.resources import bundled
 from pipeline.dictionary.glossary import Glossary, compile_glossary, parse_terms, shown
 from pipeline.text.words import WORD, plain
-from scripts.bench.report_section import write
+from scripts.bench.report_section import markdown, write
+from scripts.support.command import parser_of
 
 TITLE = "## Against a printed Bible"
 _PREFACE = """
 Made by `python -m scripts.quality.glossary --markdown docs/GLOSSARY.md`: the entries of the shipped
 glossary in the verses of the King James Version that have the word, and whether the Reina-Valera
-of 1909 has the entry's rendering there. These have it in at most {below:.0%} of
-at least {least} verses:
+of 1909 has the entry's rendering there. These have it in at most 20% of
+at least 3 verses:
 """
+_BELOW, _LEAST = 0.2, 3
 _SHARE = 1 / 3
 _TIMES = 3.0
 _MOST = 3
@@ -90,12 +89,14 @@ def doubtful(found: Iterable[Attested], *, below: float, least: int) -> list[Att
     return sorted(weak, key=lambda each: (each.share, -each.verses))
 
 
-def table(found: Sequence[Attested]) -> list[str]:
-    """Return the entries as the lines of a Markdown table."""
-    head = ["| said | written | verses | have it | others have |", "|---|---|---:|---:|---|"]
-    return head + [
-        f"| {each.term} | {each.write} | {each.verses} | {each.right} | {', '.join(each.instead)} |"
-        for each in found
+def table(found: Sequence[Attested]) -> list[list[str]]:
+    """Return the rows of the table, the heading first."""
+    return [
+        ["said", "written", "verses", "have it", "others have"],
+        *(
+            [each.term, each.write, str(each.verses), str(each.right), ", ".join(each.instead)]
+            for each in found
+        ),
     ]
 
 
@@ -117,9 +118,7 @@ def _words(text: str) -> set[str]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the entries that the Bible does not confirm. Return an exit code."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--below", type=float, default=0.2, help="share of verses, 0 to 1")
-    parser.add_argument("--least", type=int, default=3, help="verses that say the word")
+    parser = parser_of(__doc__)
     parser.add_argument("--every", type=int, default=1, help="look at every Nth verse only")
     parser.add_argument("--markdown", type=Path, help="write the table into this file")
     chosen = parser.parse_args(arguments)
@@ -129,18 +128,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     verses = dict(islice(source.verses.items(), 0, None, chosen.every))
     found = attest(compile_glossary(terms, target.lang), verses, target.verses)
     said = [each for each in found if each.verses]
-    weak = doubtful(found, below=chosen.below, least=chosen.least)
-    lines = table(weak)
+    rows = table(doubtful(found, below=_BELOW, least=_LEAST))
     total, right = sum(each.verses for each in said), sum(each.right for each in said)
     summary = (
         f"{len(said)} of {len(found)} entries are said in the Bible, {total} times in all; "
         f"{right / max(1, total):.1%} of these verses have the rendering."
     )
-    sys.stdout.write("\n".join([*lines, "", summary, ""]))
-    if chosen.markdown:
-        preface = _PREFACE.format(below=chosen.below, least=chosen.least)
-        section = "\n".join([TITLE, preface, *lines, "", summary, ""])
-        write(chosen.markdown, TITLE, section)
+    print(f"{markdown(rows)}\n\n{summary}")
+    write(chosen.markdown, TITLE, rows, preface=_PREFACE, notes=[summary])
     return 0
 
 

@@ -24,18 +24,16 @@ import soundfile
 import soxr
 
 from pipeline.audio.file import read_audio
-from pipeline.config.schema import Settings
 from pipeline.core import logs
 from pipeline.core.languages import LANGUAGES
 from pipeline.core.resources import bundled
 from pipeline.core.types import SAMPLE_RATE, Pcm
 from pipeline.engines.speech.espeak import RATE_HZ
-from pipeline.engines.speech.kokoro import Kokoro
-from pipeline.models.library import ModelLibrary
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.session.reader import read_journal
 from pipeline.text.words import words
 from scripts.support.command import parser_of, says_errors
+from scripts.support.kokoro import kokoro
 from scripts.support.paths import ROOT
 from scripts.support.program import call
 
@@ -83,8 +81,7 @@ def english() -> list[Pcm]:
     cut = []
     for name in ("service", "pauses"):
         reference, sound = _demo(name)
-        spoken = {each["name"] for each in reference["sections"] if each["kind"] == "speech"}
-        cut += [_part(sound, each) for each in reference["sentences"] if each["section"] in spoken]
+        cut += [_part(sound, each) for each in reference["sentences"]]
     return cut
 
 
@@ -106,9 +103,7 @@ def _part(sound: Pcm, of: dict[str, Any]) -> Pcm:
 
 def spanish(texts: list[str]) -> list[Pcm]:
     """Return sentences spoken by Kokoro at slightly different rates in turn."""
-    model = ModelLibrary.of(Settings()).folder("kokoro-82m-int8")
-    voice = Kokoro(model, section="speech", languages=("es",), threads=2, deadline_s=600.0)
-    voice.load()
+    voice = kokoro("es")
     rates = (1.0, 1.1, 0.95)
     made = [voice.speak(text, "es", rates[i % 3]) for i, text in enumerate(texts)]
     return [_trimmed(soxr.resample(each, RATE_HZ, SAMPLE_RATE)) for each in made]

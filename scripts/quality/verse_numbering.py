@@ -8,7 +8,6 @@ Commit 3589058 has the texts as they were taken over.
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -16,11 +15,12 @@ from pathlib import Path
 
 from pipeline.church.scripture import editions
 from pipeline.church.scripture.numbering import changes_of, renumber
+from scripts.support.command import parser_of
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Write an edition with its changes applied; return the exit code."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser = parser_of(__doc__)
     parser.add_argument("edition", help="as the changes name it, such as rv1909")
     parser.add_argument("text", type=Path, help="its file before the changes")
     parser.add_argument("--to", type=Path, required=True, help="folder for the file")

@@ -9,7 +9,7 @@ final that the display showed. It measures how long the next run needs until it 
 captions. With --outside it also checks that the stream of the NATS server has every final once in
 the end, and that YouTube got none twice. Finals that YouTube lacks are only counted: it gets a
 final when nothing more can be added to it, and after a kill the last one sent is unknown. Exit code
-1 if a final is missing or doubled, or something took longer than --limit seconds.
+1 if a final is missing or doubled, or something took longer than ten seconds.
 """
 
 from __future__ import annotations
@@ -27,18 +27,19 @@ from typing import Any, NamedTuple
 import numpy as np
 import orjson
 from rich.console import Console
-from rich.progress import track
 from rich.table import Table
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
 from pipeline.publish.stream import StreamCaption, all_subjects, parse_stream
-from scripts.support.command import parser_of
+from scripts.support.command import parser_of, progress
 from scripts.support.nats_server import NatsServer
 from scripts.support.program import SERMON, Program, started
 from scripts.support.web_recorder import WebRecorder
 
 _SHORTEST_S = 0.5
+_LIMIT_S = 10.0
+"""Longest time from a kill until the next run captions."""
 
 
 class Kill(NamedTuple):
@@ -104,7 +105,7 @@ def kill_again_and_again(
     folder.mkdir(exist_ok=True)
     killed_s = after_s = 0.0
     shown = 0
-    for number in track(range(kills + 1), "killing", console=Console(stderr=True)):
+    for number in progress(range(kills + 1), "killing"):
         with started(*arguments, cwd=folder, **more) as program:
             program.socket()
             serving_s = time.monotonic()
@@ -209,13 +210,11 @@ def main() -> int:
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--longest", type=float, default=40.0, metavar="S",
                         help="seconds after READY, at most, that it is killed (40)")  # fmt: skip
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--limit", type=float, default=10.0, help="seconds until READY (10)")
     parser.add_argument("--outside", action="store_true", help="with a NATS server and YouTube")
     arguments = parser.parse_args()
     wrong, lacking = list[str](), 0
     with tempfile.TemporaryDirectory() as folder:
-        draw = random.Random(arguments.seed)
+        draw = random.Random(1)
         count, place, longest_s = arguments.kills, Path(folder), arguments.longest
         if arguments.outside:
             kills, wrong, lacking = kill_with_others_listening(count, place, draw, longest_s)
@@ -236,7 +235,7 @@ def main() -> int:
         console.print(f"Outside: {len(wrong)} missing or twice; YouTube lacks {lacking} finals")
     for each in wrong:
         console.print(each, markup=False)
-    return 1 if missing or wrong or max(ready) > arguments.limit else 0
+    return 1 if missing or wrong or max(ready) > _LIMIT_S else 0
 
 
 if __name__ == "__main__":

@@ -11,10 +11,8 @@ may cause breaks, and each may last 5 s longer than its cut. Needs what `[speech
 
 from __future__ import annotations
 
-import asyncio
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Sequence
 from contextlib import closing
@@ -25,13 +23,12 @@ from urllib.parse import urlsplit
 import numpy as np
 import soundfile
 from playwright.sync_api import Page
-from rich.console import Console
-from rich.progress import track
 
 from pipeline.audio.file import read_audio
 from pipeline.core.types import SAMPLE_RATE
 from scripts.support.browser import chromium
-from scripts.support.command import parser_of
+from scripts.support.command import add_settings, parser_of, progress
+from scripts.support.loop_thread import LoopThread
 from scripts.support.program import SERMON, started
 from scripts.support.tcp_proxy import TcpProxy
 
@@ -56,16 +53,10 @@ class Line:
     """A proxy in front of the program's port, on its own event loop, that can be cut."""
 
     def __init__(self, address: str) -> None:
-        self._loop = asyncio.new_event_loop()
         self._proxy = TcpProxy(urlsplit(address).port or 80)
-        self._ready, self._ended = threading.Event(), asyncio.Event()
-        threading.Thread(target=self._loop.run_until_complete, args=(self._run(),)).start()
-        self._ready.wait(10)
-
-    async def _run(self) -> None:
-        async with self._proxy:
-            self._ready.set()
-            await self._ended.wait()
+        self._loop = LoopThread("line")
+        self._loop.start()
+        self._loop.wait(self._proxy.__aenter__())
 
     @property
     def address(self) -> str:
@@ -74,12 +65,13 @@ class Line:
 
     def cut(self) -> None:
         """Let nothing pass for ten seconds."""
-        self._loop.call_soon_threadsafe(self._proxy.cut)
-        self._loop.call_soon_threadsafe(self._loop.call_later, _CUT_S, self._proxy.mend)
+        self._loop.call(self._proxy.cut)
+        self._loop.call(self._loop.loop.call_later, _CUT_S, self._proxy.mend)
 
     def close(self) -> None:
         """End the proxy."""
-        self._loop.call_soon_threadsafe(self._ended.set)
+        self._loop.wait(self._proxy.__aexit__())
+        self._loop.stop()
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -88,8 +80,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--minutes", type=float, default=60.0, help="of listening (default 60)")
     parser.add_argument("--cuts", nargs="*", type=float, default=[20.0, 40.0], metavar="MINUTE",
                         help="when the network is cut (default 20 40)")  # fmt: skip
-    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE",
-                        help="a setting of the program")  # fmt: skip
+    add_settings(parser, "a setting of the program")
     given = parser.parse_args(argv)
     with tempfile.TemporaryDirectory() as name:
         found = listen(given.minutes * 60, given.cuts, given.set, Path(name))
@@ -160,7 +151,7 @@ def heard(page: Page, before: Line, length_s: float, cuts: Sequence[float]) -> P
     """Ask a page's player twice a second, and cut its line at some minutes."""
     played = Played(time.monotonic())
     waiting = sorted(60 * minute for minute in cuts)
-    for _ in track(range(int(length_s / _EVERY_S)), "listening", console=Console(stderr=True)):
+    for _ in progress(range(int(length_s / _EVERY_S)), "listening"):
         page.wait_for_timeout(_EVERY_S * 1000)
         now_s = time.monotonic()
         if waiting and now_s - played.began_s >= waiting[0]:

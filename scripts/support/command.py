@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import wraps
 from pathlib import Path
-from typing import Any, ParamSpec
+from typing import Any, ParamSpec, TypeVar
 
 import orjson
+from rich.console import Console
+from rich.progress import track
 
 from pipeline.core.errors import StarkError
 
 P = ParamSpec("P")
+T = TypeVar("T")
 
 
 def parser_of(doc: str | None) -> argparse.ArgumentParser:
@@ -21,6 +24,11 @@ def parser_of(doc: str | None) -> argparse.ArgumentParser:
     return argparse.ArgumentParser(
         description=doc, formatter_class=argparse.RawDescriptionHelpFormatter
     )
+
+
+def add_settings(parser: argparse.ArgumentParser, what: str = "a setting") -> None:
+    """Add `--set KEY=VALUE`, which may come more than once."""
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help=what)
 
 
 def says_errors(main: Callable[P, int]) -> Callable[P, int]:
@@ -35,6 +43,11 @@ def says_errors(main: Callable[P, int]) -> Callable[P, int]:
             return 2
 
     return saying
+
+
+def progress(items: Iterable[T], what: str, total: float | None = None) -> Iterable[T]:
+    """Yield the items, with a bar on standard error: the output stays the result alone."""
+    return track(items, what, total, console=Console(stderr=True))
 
 
 def write_json(file: Path | None, value: Any) -> None:

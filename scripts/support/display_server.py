@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
-import threading
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 from pipeline.captions.board import CaptionBoard
 from pipeline.config import schema
@@ -18,9 +16,8 @@ from pipeline.protocol.messages import NoticeMessage
 from pipeline.server.hub import Hub
 from pipeline.server.streams.voice_streams import VoiceStreams
 from pipeline.session.past_services import PastServices
+from scripts.support.loop_thread import LoopThread
 from scripts.support.records import caption, health_record
-
-T = TypeVar("T")
 
 
 def _boards(session: str, targets: Sequence[str], history: int = 200) -> dict[str, CaptionBoard]:
@@ -62,20 +59,17 @@ class DisplayServer:
         self.server = dict(server or {})
         """Server settings besides port and certificate; the next `open` applies them."""
         self._hub: Hub | None = None
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, name="hall")
+        self._loop = LoopThread("hall")
 
     def __enter__(self) -> Self:
         """Start the hub, in the state `listening`."""
-        self._thread.start()
+        self._loop.start()
         self.open()
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(10)
-        self._loop.close()
+        self._loop.stop()
 
     @property
     def board(self) -> CaptionBoard:
@@ -112,13 +106,13 @@ class DisplayServer:
             await hub.start(on_command=self._command, health=health_record)
             return hub
 
-        self._hub = self._wait(start())
+        self._hub = self._loop.wait(start())
         self._port = self._hub.port
 
     def close(self) -> None:
         """Say goodbye to every display and free the port."""
         if self._hub is not None:
-            self._wait(self._hub.close())
+            self._loop.wait(self._hub.close())
             self._hub = None
 
     def restart(self, session: str) -> None:
@@ -132,12 +126,8 @@ class DisplayServer:
     def adopt(self, session: str, extra_targets: Sequence[str] = ()) -> None:
         """Switch open displays to another service, as a relay does."""
         self.boards = _boards(session, (self.board.target, *extra_targets))
-
-        async def adopt() -> None:
-            boards = tuple(self.boards.values())
-            self._running().adopt(boards, self.mode, state="listening", notice=NoticeMessage())
-
-        self._wait(adopt())
+        boards, adopt = tuple(self.boards.values()), self._running().adopt
+        self._loop.call(adopt, boards, self.mode, state="listening", notice=NoticeMessage())
 
     def show(self, shown: Caption) -> None:
         """Publish a caption."""
@@ -174,11 +164,7 @@ class DisplayServer:
 
     def state(self, state: State, reason: str = "") -> None:
         """Set the state of the daemon."""
-
-        async def tell() -> None:
-            self._running().set_state(state, reason)
-
-        self._wait(tell())
+        self._loop.call(self._running().set_state, state, reason)
 
     def glass(self, kind: str) -> int:
         """Count the acknowledgements from displays of a kind."""
@@ -190,14 +176,14 @@ class DisplayServer:
         return int(self.metrics.registry.get_sample_value("stark_clients", {"kind": kind}) or 0)
 
     def _publish(self, change: Callable[[], CaptionMessage | None], lang: str = "es") -> None:
-        async def publish() -> None:
+        def publish() -> None:
             message = change()
             if message is not None:
                 self.published.append(message)
                 if self._hub is not None:
                     self._hub.publish(message, lang)
 
-        self._wait(publish())
+        self._loop.call(publish)
 
     def _running(self) -> Hub:
         assert self._hub is not None, "the hall is closed"
@@ -205,6 +191,3 @@ class DisplayServer:
 
     def _command(self, command: CommandMessage) -> None:
         raise AssertionError(f"no display may send a command: {command}")
-
-    def _wait(self, work: Coroutine[Any, Any, T]) -> T:
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result(10)

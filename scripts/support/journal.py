@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-import threading
-from collections.abc import Coroutine, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Self
@@ -21,6 +19,7 @@ from pipeline.review.report_timeline import ReportedSession
 from pipeline.review.server import ReviewServer
 from pipeline.review.store import Review, Reviewed
 from pipeline.session.training_pairs import PAIRS, QUEUE, Pair, ReviewItem
+from scripts.support.loop_thread import LoopThread
 from scripts.support.records import compare_record, utterance_record
 
 
@@ -176,36 +175,30 @@ class Reviewing:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._port = 0
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, name="review")
+        self._loop = LoopThread("review")
 
     def __enter__(self) -> Self:
-        self._thread.start()
+        self._loop.start()
         self.start()
         return self
 
     def __exit__(self, *_: object) -> None:
         self.stop()
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(10)
-        self._loop.close()
+        self._loop.stop()
 
     def start(self) -> None:
         """Serve, after `stop` on the same port as before."""
         self.review = Review(self.folder)
         self._server = ReviewServer(self.review, Server(port=self._port), token=TOKEN)
-        self._wait(self._server.start())
+        self._loop.wait(self._server.start())
         self._port = int(self._server.address.rsplit(":", 1)[1].split("/")[0])
 
     def stop(self) -> None:
         """Stop the server and release the session."""
-        self._wait(self._server.close())
+        self._loop.wait(self._server.close())
         self.review.close()
 
     @property
     def url(self) -> str:
         """The review page's address."""
         return self._server.address
-
-    def _wait(self, work: Coroutine[Any, Any, None]) -> None:
-        asyncio.run_coroutine_threadsafe(work, self._loop).result(15)

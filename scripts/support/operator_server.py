@@ -6,8 +6,6 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import numpy as np
-
 from pipeline.audio.utterance_ids import UtteranceIds
 from pipeline.check.checks import standing_checks
 from pipeline.church.fidelity.finals import checked
@@ -26,7 +24,6 @@ from pipeline.core.types import (
     State,
     Transcript,
     Translation,
-    Utterance,
     Word,
 )
 from pipeline.daemon.captions.targets import Targets
@@ -45,7 +42,7 @@ from pipeline.workers.queues import Retranslation
 from pipeline.workers.quick import QuickPass
 from pipeline.workers.target import TargetWorkers
 from scripts.support.display_server import DisplayServer
-from scripts.support.records import caption, health_record
+from scripts.support.records import caption, health_record, utterance
 
 LENGTH_S = 3.0
 HEALTH = health_record(
@@ -131,7 +128,7 @@ class OperatorServer(DisplayServer):
             )
             self._hub = context.hub
 
-        self._wait(start())
+        self._loop.wait(start())
         self._port = self._running().port
 
     def __exit__(self, *problem: object) -> None:
@@ -155,20 +152,18 @@ class OperatorServer(DisplayServer):
         words = tuple(Word(word, (unsure or {}).get(word, 0.95)) for word in raw.split())
         closed_s = time.monotonic() - 0.9
         start_s = 4.0 * number
-        utterance = Utterance(
-            id=number,
+        said = utterance(
+            number,
+            start_s,
+            start_s + LENGTH_S,
             revision=1,
-            final=True,
-            cause="silence",
-            start_sample=round(start_s * SAMPLE_RATE),
-            end_sample=round((start_s + LENGTH_S) * SAMPLE_RATE),
-            pcm=np.zeros(round(LENGTH_S * SAMPLE_RATE), np.float32),
+            samples=round(LENGTH_S * SAMPLE_RATE),
             spoken_s=closed_s - 0.5,
             closed_s=closed_s,
         )
         recognition = Recognition(raw, avg_logprob=-0.2, words=words)
         heard_span = Span(closed_s, closed_s + 0.2)
-        heard = Transcript(utterance, "en", raw, raw, recognition, span=heard_span)
+        heard = Transcript(said, "en", raw, raw, recognition, span=heard_span)
         transcript = correct(self.dictionary.lexicon, heard)
         drafted = Caption(
             transcript, "es", draft or target, "marian", False,
@@ -181,105 +176,62 @@ class OperatorServer(DisplayServer):
             doubt=0.9 if is_doubtful else None, is_doubtful=is_doubtful,
         )  # fmt: skip
 
-        self.hearing.heard_s = utterance.end_s
+        self.hearing.heard_s = said.end_s
         self.hearing.ids.last = max(self.hearing.ids.last, number)
 
-        async def report() -> None:
-            self.coordinator.on_closed(utterance)
+        def report() -> None:
+            self.coordinator.on_closed(said)
             self.coordinator.show(drafted)
             self.coordinator.show(checked(made, Church()))
 
-        self._wait(report())
+        self._loop.call(report)
 
     def render(self, lang: str, number: int, raw: str, target: str) -> None:
         """Publish the final of an utterance in an extra target language."""
         made = caption(number, raw, target, final=True, engine="gemma", lang=lang)
-
-        async def report() -> None:
-            self.targets.take(Rendition(lang, made))
-
-        self._wait(report())
+        self._loop.call(self.targets.take, Rendition(lang, made))
 
     def let_go(self) -> None:
         """Release the doubtful finals, as if their waiting time had passed."""
-
-        async def release() -> None:
-            self.coordinator.release_due(float("inf"))
-
-        self._wait(release())
+        self._loop.call(self.coordinator.release_due, float("inf"))
 
     def filter(self, number: int, raw: str, reason: str) -> None:
         """Report an utterance that is filtered for `reason`."""
-        utterance = Utterance(
-            id=number,
-            revision=1,
-            final=True,
-            cause="silence",
-            start_sample=round(4.0 * number * SAMPLE_RATE),
-            end_sample=round((4.0 * number + LENGTH_S) * SAMPLE_RATE),
-            pcm=np.zeros(1, np.float32),
-        )
-        transcript = Transcript(utterance, "en", raw, raw, Recognition(raw), filtered=reason)
-
-        async def report() -> None:
-            self.coordinator.on_closed(utterance)
-            self.coordinator.on_filtered(transcript)
-
-        self._wait(report())
+        said = utterance(number, 4.0 * number, 4.0 * number + LENGTH_S, revision=1)
+        transcript = Transcript(said, "en", raw, raw, Recognition(raw), filtered=reason)
+        self._loop.call(self.coordinator.on_closed, said)
+        self._loop.call(self.coordinator.on_filtered, transcript)
 
     def level(self, dbfs: float, *, clipped: bool = False, speaking: bool = False) -> None:
         """Report an input level."""
-
-        async def report() -> None:
-            self.coordinator.on_level(Level(dbfs, dbfs + 6, clipped, speaking))
-
-        self._wait(report())
+        self._loop.call(self.coordinator.on_level, Level(dbfs, dbfs + 6, clipped, speaking))
 
     def song(self, *, held: bool) -> None:
         """Report whether captions are held because of song."""
-
-        async def report() -> None:
-            self.coordinator.on_song(SongChanged(held, "detector", from_s=4.0, to_s=9.0))
-
-        self._wait(report())
+        change = SongChanged(held, "detector", from_s=4.0, to_s=9.0)
+        self._loop.call(self.coordinator.on_song, change)
 
     def report(self, fault: Fault) -> None:
         """Report an error that the service survives."""
-
-        async def report() -> None:
-            self.coordinator.on_fault(fault)
-
-        self._wait(report())
+        self._loop.call(self.coordinator.on_fault, fault)
 
     def compare(self, number: int, final: str, text: str) -> None:
         """Report a second final by an engine that runs only for comparison."""
         other = Translation(text, "marian", tokens=9)
         comparison = Comparison(number, "es", final, "opus-mt-en-es", other, Span(0.0, 0.041))
-
-        async def report() -> None:
-            self.coordinator.on_comparison(comparison)
-
-        self._wait(report())
+        self._loop.call(self.coordinator.on_comparison, comparison)
 
     def translated(self, quick: str, final: str) -> None:
         """Answer the last retranslation request, first by Marian, then by Gemma."""
         request = self.hearing.asked[-1]
-
-        async def report() -> None:
-            for text, engine in ((quick, "marian"), (final, "gemma")):
-                is_final = engine == "gemma"
-                made = Caption(request.transcript, "es", text, engine, final=is_final)
-                self.targets.take(Retranslated(request.ticket, made, "es"))
-
-        self._wait(report())
+        for text, engine in ((quick, "marian"), (final, "gemma")):
+            made = Caption(request.transcript, "es", text, engine, final=engine == "gemma")
+            self._loop.call(self.targets.take, Retranslated(request.ticket, made, "es"))
 
     def reloaded(self, *restart: str) -> None:
         """Report that the settings were reloaded, and which keys need a restart."""
-
-        async def tell() -> None:
-            self._running().operators.reloaded(Changes(("log.level",), (), restart), rules=7)
-
-        self._wait(tell())
+        changes = Changes(("log.level",), (), restart)
+        self._loop.call(self._running().operators.reloaded, changes, rules=7)
 
 
 async def _reload() -> None:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import orjson
+import psutil
 
 from scripts.support.paths import ROOT
 
@@ -114,6 +115,18 @@ class Program:
         told: dict[str, Any] = orjson.loads(body)
         return told
 
+    @property
+    def processes(self) -> list[psutil.Process]:
+        """Return its processes: the program's own and those of its engines. Raises psutil.Error."""
+        own = psutil.Process(self.process.pid)
+        return [own, *own.children(recursive=True)]
+
+    @property
+    def cpu_s(self) -> float:
+        """Return the CPU seconds that it and its engines have used so far."""
+        times = [each.cpu_times() for each in self.processes]
+        return float(sum(each.user + each.system for each in times))
+
     def stop(self, number: int = signal.SIGTERM, timeout_s: float = _PATIENCE_S) -> int:
         """Send a signal and wait for the end; return the exit code."""
         self.process.send_signal(number)
@@ -146,8 +159,15 @@ class Program:
 @contextmanager
 def started(*arguments: str, cwd: Path, **env: str) -> Iterator[Program]:
     """Start a serving command on a free port; kill its remaining processes at the end."""
+    with started_module("pipeline", *arguments, "--port", "0", cwd=cwd, **env) as program:
+        yield program
+
+
+@contextmanager
+def started_module(module: str, *arguments: str, cwd: Path, **env: str) -> Iterator[Program]:
+    """Start a module that serves as the program does; kill its remaining processes at the end."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "pipeline", *arguments, "--port", "0"],
+        [sys.executable, "-m", module, *arguments],
         cwd=cwd, env=environment(**env), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
     )  # fmt: skip
     program = Program(process)

@@ -81,6 +81,29 @@ def utterance_record(id: int, text: str = "amen", **changes: Any) -> UtteranceRe
     return replace(made, **changes)
 
 
+def utterance(
+    id: int,  # noqa: A002
+    start_s: float,
+    end_s: float,
+    *,
+    revision: int = 0,
+    final: bool = True,
+    samples: int = 1,
+    **more: Any,
+) -> Utterance:
+    """Return an utterance between two seconds of audio, with some samples of silence."""
+    return Utterance(
+        id=id,
+        revision=revision,
+        final=final,
+        cause="silence" if final else "partial",
+        start_sample=round(start_s * SAMPLE_RATE),
+        end_sample=round(end_s * SAMPLE_RATE),
+        pcm=np.zeros(samples, np.float32),
+        **more,
+    )
+
+
 def caption(
     id: int,  # noqa: A002
     source: str,
@@ -94,14 +117,6 @@ def caption(
     end_s: float = 1.0,
 ) -> Caption:
     """Return a caption as the translator makes it; times are seconds of audio."""
-    utterance = Utterance(
-        id=id,
-        revision=0,
-        final=final,
-        cause="silence" if final else "partial",
-        start_sample=round(start_s * SAMPLE_RATE),
-        end_sample=round(end_s * SAMPLE_RATE),
-        pcm=np.zeros(1, np.float32),
-    )
-    transcript = Transcript(utterance, "en", source, source, Recognition(source))
+    spoken = utterance(id, start_s, end_s, final=final)
+    transcript = Transcript(spoken, "en", source, source, Recognition(source))
     return Caption(transcript, lang, target, engine, final, stable)

@@ -222,7 +222,7 @@ def test_level_peak_clipping_silence_faults_and_new_settings(
     expect(page.locator("#level-words")).to_contain_text("Too loud")
     expect(page.locator("#level-words")).to_have_text("No sound comes in")  # no report for 2 s
     fault = Fault("dictionary", "dictionary-unknown-key", "church.toml: unknown key 'hera'")
-    hall._loop.call_soon_threadsafe(hall.coordinator.on_fault, fault)
+    hall.report(fault)
     notice = page.locator("#notice")
     expect(notice).to_have_text("church.toml: unknown key 'hera'.")
     expect(notice).to_have_attribute("data-tone", "bad")
@@ -518,7 +518,7 @@ def test_stray_typing_does_nothing_until_shortcuts_are_switched_on(
 def forget(hall: OperatorServer, code: str) -> None:
     """Report, as the listen thread does, that somebody has been speaking for long."""
     fault = Fault("listen", code, "Somebody is speaking.")
-    hall._loop.call_soon_threadsafe(hall.coordinator.on_fault, fault)
+    hall.report(fault)
 
 
 def test_what_is_forgotten_is_told_with_the_button_that_ends_it(

@@ -14,18 +14,15 @@ sentences, a line each (up to a tab), instead of ours. Times are processor time 
 
 from __future__ import annotations
 
-import argparse
 import random
-import re
 import sys
 import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import product
 from pathlib import Path
-
-from rich.progress import track
 
 from pipeline.church.fidelity.finals import checked
 from pipeline.church.fidelity.given_text import given
@@ -40,7 +37,8 @@ from pipeline.core.percentiles import spread
 from pipeline.core.resources import bundled
 from pipeline.engines.ctranslate2.marian import Marian
 from scripts.bench.church.terms import term_rows
-from scripts.bench.report_section import write
+from scripts.bench.report_section import show, write
+from scripts.support.command import parser_of, progress
 from scripts.support.records import caption
 
 HERE = Path(__file__).parent
@@ -87,24 +85,24 @@ def plain() -> list[str]:
 
 
 def reference_rows() -> Iterator[str]:
-    """Yield table rows on references: as read, and after the starter translator."""
+    """Yield notes on references: as read, and after the starter translator."""
     for lang, name in (("en", "English"), ("es", "Spanish"), ("fr", "French")):
         pairs = spoken(lang)
         right = sum(_found(text, lang) == wanted for text, wanted in pairs)
-        yield f"- {name} references read right: {right} of {len(pairs)}."
+        yield f"{name} references read right: {right} of {len(pairs)}."
     fired = sum(bool(find(text, "en")) for text in plain())
-    yield f"- Sentences without a reference in which one was found: {fired} of {len(plain())}."
+    yield f"Sentences without a reference in which one was found: {fired} of {len(plain())}."
     for name in ("practice", "unseen"):
         read = Counter[str]()
         rows = [line.split("\t") for line in (HERE / f"{name}_en.tsv").read_text().splitlines()]
         read.update(kind for kind, text, *ref in rows if _found(text, "en") == "".join(ref))
         parts = (f"{_KINDS[k]} {read[k]} of {n}" for k, n in Counter(r[0] for r in rows).items())
-        yield f"- Sentences of the list `{name}` that are read right: {', '.join(parts)}."
+        yield f"Sentences of the list `{name}` that are read right: {', '.join(parts)}."
     marian = Marian(bundled("models", "starter", "marian"))
     marian.load()
     for is_on in (False, True):
         outcomes: Counter[str] = Counter()
-        for text, _ in track(spoken("en"), description="Translating"):
+        for text, _ in progress(spoken("en"), "Translating"):
             target = marian.translate(given(text, "en") if is_on else text).text
             final = checked(caption(1, text, target, final=True), Church())
             outcomes.update(c.outcome for c in final.checks if c.kind == "reference")
@@ -112,7 +110,7 @@ def reference_rows() -> Iterator[str]:
         good = outcomes["right"] + (outcomes["written"] + outcomes["repaired"] if is_on else 0)
         says = "with church truth" if is_on else "without"
         more = f" ({dict(sorted(outcomes.items()))})" if is_on else ""
-        yield f"- References in captions of the starter Marian, {says}: {good} of {total}{more}."
+        yield f"References in captions of the starter Marian, {says}: {good} of {total}{more}."
 
 
 def _found(text: str, lang: str) -> str:
@@ -202,39 +200,34 @@ def _each(reference: Reference | None) -> set[Reference]:
     return {replace(reference, verse=v, last=0) for v in range(reference.verse, last + 1)}
 
 
-def reading_rows(index: VerseIndex, talk: Sequence[str], readings: int) -> Iterator[str]:
-    """Yield the table of readings."""
-    heads = ("read from", "reference said", "wrong words", "on air", "known", "readings known")
-    yield f"| {' | '.join(heads)} | wrong on air | wrong suggested |"
-    yield "|---" * 8 + "|"
-    ms: list[float] = []
-    aired = wrong = 0
-    for name in ("kjv", "nheb"):
-        edition = editions.load(name)
-        for with_reference in (True, False):
-            for noise in _NOISE:
-                c = read_out(
-                    index, edition, noise,
-                    with_reference=with_reference, talk=talk, readings=readings,
-                )  # fmt: skip
-                ms += c.ms
-                aired, wrong = aired + c.aired, wrong + c.wrong_aired
-                shares = [c.aired / c.verses, c.known / c.verses, c.readings_known / c.readings]
-                yield (
-                    f"| {edition.title} | {'yes' if with_reference else 'no'} | {noise:.0%} | "
-                    + " | ".join(f"{share:.3f}" for share in shares)
-                    + f" | {c.wrong_aired} | {c.wrong_suggested} |"
-                )
-    times = spread(ms)
-    yield ""
+def reading_rows(
+    index: VerseIndex, talk: Sequence[str], readings: int
+) -> tuple[list[list[str]], list[str]]:
+    """Return the table of readings, the heading first, and notes on all of them."""
+    rows = [["read from", "reference said", "wrong words", "on air", "known", "readings known",
+             "wrong on air", "wrong suggested"]]  # fmt: skip
+    counts = []
+    kinds = product(map(editions.load, ("kjv", "nheb")), (True, False), _NOISE)
+    for edition, is_said, noise in kinds:
+        c = read_out(index, edition, noise, with_reference=is_said, talk=talk, readings=readings)
+        counts.append(c)
+        shares = (c.aired / c.verses, c.known / c.verses, c.readings_known / c.readings)
+        rows.append([
+            edition.title, "yes" if is_said else "no", f"{noise:.0%}",
+            *(f"{share:.3f}" for share in shares), str(c.wrong_aired), str(c.wrong_suggested),
+        ])  # fmt: skip
+    aired, wrong = sum(c.aired for c in counts), sum(c.wrong_aired for c in counts)
     share = aired / max(1, aired + wrong)
-    yield f"- On air by itself and right: {aired} of {aired + wrong} verses ({share:.4f})."
-    if times is not None:
-        yield f"- A look after a final: p50 {times.p50} ms, p95 {times.p95} ms of processor time."
+    notes = [f"On air by itself and right: {aired} of {aired + wrong} verses ({share:.4f})."]
+    if times := spread(ms for c in counts for ms in c.ms):
+        notes.append(
+            f"A look after a final: p50 {times.p50} ms, p95 {times.p95} ms of processor time."
+        )
+    return rows, notes
 
 
-def everyday_rows(index: VerseIndex, talk: Sequence[str], words: int) -> Iterator[str]:
-    """Yield table rows on everyday talk, in which no verse should be found."""
+def everyday(index: VerseIndex, talk: Sequence[str], words: int) -> str:
+    """Return a note on everyday talk, in which no verse should be found."""
     rng = random.Random(_SEED)
     passages, at_s, said = Passages(index, "en"), 0.0, 0
     aired = suggested = 0
@@ -245,15 +238,15 @@ def everyday_rows(index: VerseIndex, talk: Sequence[str], words: int) -> Iterato
         heard = passages.push(text, at_s)
         aired += heard.on_air is not None
         suggested += heard.suggested is not None
-    yield (
-        f"- {at_s / 3600:.1f} hours of everyday sentences ({said} words, drawn from "
+    return (
+        f"{at_s / 3600:.1f} hours of everyday sentences ({said} words, drawn from "
         f"{len(set(talk))}): {aired} verses on air, {suggested} suggested."
     )
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Print the section; with --markdown also write it into a document."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser = parser_of(__doc__)
     parser.add_argument("--readings", type=int, default=100, help="passages in each row (100)")
     parser.add_argument("--words", type=int, default=20_000, help="words of everyday talk (20000)")
     parser.add_argument("--everyday", type=Path, help="a file of sentences, a line each")
@@ -262,16 +255,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     talk = plain()
     if arguments.everyday:
         lines = arguments.everyday.read_text(encoding="utf-8").splitlines()
-        talk = [re.split(r"\t", line)[0] for line in lines if len(line.split()) > 5]
+        talk = [line.partition("\t")[0] for line in lines if len(line.split()) > 5]
     with tempfile.TemporaryDirectory() as folder:
         index = verse_index.build([editions.load("kjv")], Path(folder) / "en")
-        lines = [TITLE, _PREFACE, *reference_rows(), *term_rows(), ""]
-        lines += [*reading_rows(index, talk, arguments.readings)]
-        lines += [*everyday_rows(index, talk, arguments.words), ""]
-    section = "\n".join(lines)
-    sys.stdout.write(section)
-    if arguments.markdown:
-        write(arguments.markdown, TITLE, section)
+        notes = [*reference_rows(), *term_rows()]
+        rows, found = reading_rows(index, talk, arguments.readings)
+        notes += [*found, everyday(index, talk, arguments.words)]
+    show(rows, TITLE)
+    print("\n".join(notes))
+    write(arguments.markdown, TITLE, rows, preface=_PREFACE, notes=notes)
     return 0
 
 

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from rich.progress import track
 from sacrebleu.metrics.chrf import CHRF
 
 from pipeline.core.percentiles import spread
@@ -24,6 +23,7 @@ from pipeline.engines.ctranslate2.marian import Marian
 from pipeline.engines.llama_cpp.gemma import Gemma
 from pipeline.engines.protocols import TranslationRequest
 from pipeline.evaluation import sentences
+from scripts.support.command import progress
 
 SENTENCES = Path(__file__).with_name("terms_en.txt")
 _CHRF = CHRF(word_order=2)
@@ -59,7 +59,7 @@ def shipped_glossary() -> Glossary:
 def measure(translate: Translate, texts: Sequence[str], glossary: Glossary) -> TermResult:
     """Translate each text without the glossary and with it, and count renderings."""
     result = TermResult()
-    for text in track(texts, description="Translating"):
+    for text in progress(texts, "Translating"):
         wanted = glossary.find(text)
         began_s = time.process_time()
         plain = translate(text, ())
@@ -79,9 +79,9 @@ def measure(translate: Translate, texts: Sequence[str], glossary: Glossary) -> T
 
 
 def term_rows() -> Iterator[str]:
-    """Yield lines on church words: the quick translator, and the final one after it."""
+    """Yield notes on church words: the quick translator, and the final one after it."""
     glossary, gate = shipped_glossary(), sentences.read()
-    yield f"- The glossary has {len(glossary.terms)} entries; {len(spoken())} sentences are for it."
+    yield f"The glossary has {len(glossary.terms)} entries; {len(spoken())} sentences are for it."
     marian = Marian(bundled("models", "starter", "marian"))
     gemma = Gemma(bundled("models", "starter", "gemma", "model.gguf"), threads=1, deadline_s=600.0)
     marian.load()
@@ -109,15 +109,15 @@ def term_rows() -> Iterator[str]:
         before, after = (
             _CHRF.corpus_score(texts, references).score for texts in (gated.without, gated.with_it)
         )
-        times = spread(result.ms)
-        yield (
-            f"- Approved renderings, starter {name}: {result.right_without / result.terms:.1%} of "
-            f"{result.terms} without the glossary, {result.right_with / result.terms:.1%} with it "
-            f"({result.repaired} put in). chrF++ on the {len(gate)} sentences of the quality gate: "
-            f"{before:.1f} and {after:.1f}."
-        )
-        if times is not None:
-            yield (
-                f"  Where one was missing it took {times.p50} ms more (p50), {times.p95} ms (p95), "
+        took = ""
+        if times := spread(result.ms):
+            took = (
+                f" Where one was missing it took {times.p50} ms more (p50), {times.p95} ms (p95), "
                 "of processor time."
             )
+        yield (
+            f"Approved renderings, starter {name}: {result.right_without / result.terms:.1%} of "
+            f"{result.terms} without the glossary, {result.right_with / result.terms:.1%} with it "
+            f"({result.repaired} put in). chrF++ on the {len(gate)} sentences of the quality gate: "
+            f"{before:.1f} and {after:.1f}.{took}"
+        )

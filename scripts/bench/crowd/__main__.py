@@ -16,15 +16,13 @@ import subprocess
 import sys
 from contextlib import ExitStack
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, Any, Self, cast
 
 import orjson
-from rich.console import Console
-from rich.progress import track
 
 from pipeline.core.percentiles import spread
-from scripts.bench.report_section import machine, markdown, show, write
-from scripts.support.command import parser_of
+from scripts.bench.report_section import made, show, write
+from scripts.support.command import parser_of, progress
 from scripts.support.paths import ROOT
 
 TITLE = "## A full hall, and abusive clients in it"
@@ -48,15 +46,12 @@ def main() -> int:
     arguments = parser.parse_args()
     alone, beset = (
         run(arguments.displays, abusive, arguments.seconds)
-        for abusive in track((0, arguments.abusive), "running", console=Console(stderr=True))
+        for abusive in progress((0, arguments.abusive), "running")
     )
     lines = rows(alone, beset)
     show(lines)
-    if arguments.markdown:
-        here = machine()
-        of = f"{arguments.displays} displays, {arguments.abusive} abusive clients"
-        notes = f"- {of}\n- {here['date']}, {here['cpu']}"
-        write(arguments.markdown, TITLE, f"{TITLE}\n{PREFACE}\n{markdown(lines)}\n\n{notes}\n")
+    of = f"{arguments.displays} displays, {arguments.abusive} abusive clients"
+    write(arguments.markdown, TITLE, lines, preface=PREFACE, notes=[of, made()])
     problems = judge(alone, beset)
     print("\n".join(problems) or "ok")
     return 1 if problems else 0
@@ -65,18 +60,13 @@ def main() -> int:
 def run(displays: int, abusive: int, seconds: float) -> dict[str, float]:
     """Run once; return the figures by their names in the table."""
     with ExitStack() as stack:
-
-        def start(part: str, **options: object) -> Part:
-            made = Part(f"crowd.{part}", **options)
-            stack.callback(made.end)
-            return made
-
-        hub = start("hub", seconds=seconds)
+        hub = stack.enter_context(Part("crowd.hub", seconds=seconds))
         port = hub.told()["port"]
-        hall = start("displays", port=port, number=displays)
+        hall = stack.enter_context(Part("crowd.displays", port=port, number=displays))
         hall.told()
         if abusive:
-            start("abusive_clients", port=port, number=abusive).told()
+            clients = Part("crowd.abusive_clients", port=port, number=abusive)
+            stack.enter_context(clients).told()
         hub.go()
         served = hub.told()
         hall.go()
@@ -122,7 +112,10 @@ def rows(alone: dict[str, float], beset: dict[str, float]) -> list[list[str]]:
 
 
 class Part:
-    """A process of the benchmark that reports in lines of JSON and waits for empty lines."""
+    """A process of the benchmark that reports in lines of JSON and waits for empty lines.
+
+    A context manager: at its end the process is killed, unless it has ended.
+    """
 
     def __init__(self, part: str, **options: object) -> None:
         """Start it; `part` is a package and module under scripts.bench."""
@@ -148,8 +141,10 @@ class Part:
         self._in.write("\n")
         self._in.flush()
 
-    def end(self) -> None:
-        """Kill it, unless it has ended."""
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
         self._process.kill()
         self._process.wait()
         self._in.close()

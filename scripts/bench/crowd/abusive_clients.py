@@ -5,7 +5,6 @@ Each has its own address, as phones in a network do. Prints `"ready"` when all a
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import os
 import socket
@@ -14,6 +13,8 @@ from contextlib import suppress
 from itertools import cycle
 
 from websockets.frames import Frame, Opcode
+
+from scripts.support.command import parser_of
 
 _UPGRADE = (
     b"GET /ws?kind=operator HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\n"
@@ -118,7 +119,7 @@ async def main(port: int, number: int) -> None:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = parser_of(__doc__)
     parser.add_argument("--port", type=int, required=True)
     parser.add_argument("--number", type=int, required=True)
     arguments = parser.parse_args()

@@ -6,7 +6,6 @@ each `seq` reached each display, in the order of the displays.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import re
 import sys
@@ -20,6 +19,7 @@ from websockets.frames import Frame, Opcode
 from websockets.uri import parse_uri
 
 from pipeline.server import transport as descriptors
+from scripts.support.command import parser_of
 
 _CAPTION = re.compile(rb'\{"type":"caption","seq":(\d+)')
 _HEAD_END = b"\r\n\r\n"
@@ -141,7 +141,7 @@ async def main(port: int, number: int, langs: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = parser_of(__doc__)
     parser.add_argument("--port", type=int, required=True)
     parser.add_argument("--number", type=int, required=True)
     parser.add_argument("--langs", default="", help="es,fr: in turns; without, the server's choice")

@@ -6,7 +6,6 @@ it published each `seq` (seconds of the monotonic clock, which all processes of 
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import resource
 import sys
@@ -23,6 +22,7 @@ from pipeline.core import logs
 from pipeline.core.metrics import Metrics
 from pipeline.core.types import Caption
 from pipeline.server.hub import Hub
+from scripts.support.command import parser_of
 from scripts.support.records import caption, health_record
 
 RATE = 6.0
@@ -86,7 +86,7 @@ async def main(seconds: float) -> None:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = parser_of(__doc__)
     parser.add_argument("--seconds", type=float, required=True)
     logs.configure("error", "json")
     asyncio.run(main(parser.parse_args().seconds))

@@ -35,11 +35,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-import orjson
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import track
 from rich.table import Table
 
 from pipeline.config.schema import Settings
@@ -47,7 +45,6 @@ from pipeline.core import logs
 from pipeline.core.types import Recognition
 from pipeline.evaluation import meaning
 from pipeline.evaluation.meaning import Sentence
-from scripts.bench import report_section
 from scripts.bench.meaning import hearing
 from scripts.bench.meaning.chain import Chain, settings_for
 from scripts.bench.meaning.results import (
@@ -61,8 +58,8 @@ from scripts.bench.meaning.results import (
     outcomes,
     worst,
 )
-from scripts.bench.report_section import machine
-from scripts.support.command import says_errors
+from scripts.bench.report_section import machine, made, write
+from scripts.support.command import add_settings, parser_of, progress, says_errors, write_json
 
 TITLE = "## Meaning"
 SPOKEN = "## Meaning, spoken"
@@ -105,10 +102,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     counted = counts(found)
     title, preface = (SPOKEN, SPOKEN_PREFACE) if arguments.spoken else (TITLE, PREFACE)
     show(title, counted, worst(found, arguments.worst))
-    if arguments.json:
-        arguments.json.write_bytes(_json(found, used))
-    if arguments.markdown:
-        write(arguments.markdown, title, preface, counted, used)
+    models = {lang: _models(each) for lang, each in used.items()}
+    captions = [asdict(each) for each in found]
+    write_json(arguments.json, {"machine": machine(), "models": models, "captions": captions})
+    own = next(iter(models.values()))
+    notes = [
+        made("ctranslate2", "llama-cpp-python"),
+        f"quick translator {own['partial']}, final translator {own['final']}",
+    ]
+    is_first = title == TITLE
+    write(arguments.markdown, title, rows(counted), preface=preface, notes=notes, is_first=is_first)
     return 0
 
 
@@ -118,7 +121,7 @@ def run(
     """Yield the draft and the final of each sentence. Raises StarkError."""
     chain.load()
     lang = chain.settings.translate.target
-    bar = track(sentences, f"translating, {lang}", console=Console(stderr=True))
+    bar = progress(sentences, f"translating, {lang}")
     for sentence in bar:
         said = chain.captions(heard[sentence.id], sentence.before)
         yield from outcomes(sentence, lang, said)
@@ -166,50 +169,16 @@ def show(title: str, counted: dict[tuple[str, str, Stage], Count], bad: Sequence
         console.print(*lines, sep="\n", soft_wrap=True, highlight=False)
 
 
-def write(
-    file: Path,
-    title: str,
-    preface: str,
-    counted: dict[tuple[str, str, Stage], Count],
-    used: dict[str, Settings],
-) -> None:
-    """Write the section into a file; a new section goes before all others."""
-    about = machine()
-    models = next(iter(_models(used).values()))
-    notes = (
-        f"- {about['date']}, {about['cpu']}; ctranslate2 {about['ctranslate2']}, "
-        f"llama-cpp-python {about['llama-cpp-python']}\n"
-        f"- quick translator {models['partial']}, final translator {models['final']}\n"
-    )
-    section = f"{title}\n{preface}\n{report_section.markdown(rows(counted))}\n\n{notes}"
-    report_section.write(file, title, section, is_first=title == TITLE)
-
-
-def _models(used: dict[str, Settings]) -> dict[str, dict[str, str]]:
+def _models(settings: Settings) -> dict[str, str]:
+    partial, final = settings.translate.partial, settings.translate.final
     return {
-        lang: {
-            "partial": f"{each.translate.partial.engine} {each.translate.partial.model}",
-            "final": f"{each.translate.final.engine} {each.translate.final.model}",
-        }
-        for lang, each in used.items()
+        "partial": f"{partial.engine} {partial.model}",
+        "final": f"{final.engine} {final.model}",
     }
-
-
-def _json(found: Sequence[Outcome], used: dict[str, Settings]) -> bytes:
-    content = {
-        "machine": machine(),
-        "models": _models(used),
-        "captions": [asdict(each) for each in found],
-    }
-    return orjson.dumps(content, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
 
 
 def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="python -m scripts.bench.meaning",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("--lang", nargs="+", default=["es", "fr"], metavar="LANG",
                         help="target languages (default es fr)")  # fmt: skip
     parser.add_argument("--kind", nargs="+", default=[], metavar="KIND",
@@ -219,8 +188,7 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--worst", type=int, default=10, metavar="N",
                         help="wrong finals to print, unmarked ones first (default 10)")  # fmt: skip
     parser.add_argument("--spoken", action="store_true", help="through sound and the recognizer")
-    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE",
-                        help="a setting, such as translate.final.model=...")  # fmt: skip
+    add_settings(parser, "a setting, such as translate.final.model=...")
     parser.add_argument("--sentences", type=Path, default=meaning.FILE, metavar="FILE",
                         help="other sentences, in the same form")  # fmt: skip
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every caption to a file")

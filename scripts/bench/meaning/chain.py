@@ -10,15 +10,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import numpy as np
-
 from pipeline.church.fidelity.doubt import Judge, in_use
 from pipeline.church.fidelity.finals import checked
 from pipeline.config.loader import load
 from pipeline.config.schema import Settings
 from pipeline.core.errors import UsageError
 from pipeline.core.reports import Fault, Report
-from pipeline.core.types import SAMPLE_RATE, Caption, Recognition, Transcript, Utterance
+from pipeline.core.types import SAMPLE_RATE, Caption, Recognition, Transcript
 from pipeline.dictionary.matcher import correct
 from pipeline.dictionary.store import Dictionary
 from pipeline.engines.process import factory
@@ -28,6 +26,7 @@ from pipeline.workers.queues import DRAFT_LIMIT, DraftQueue
 from pipeline.workers.quick import QuickPass
 from pipeline.workers.steps import as_final
 from pipeline.workers.translator import Translate
+from scripts.support.records import utterance
 
 _ANY_TIME = {
     # Otherwise a busy machine's late result would be counted as a mistake of the translator.
@@ -131,18 +130,10 @@ class Chain:
     def _transcript(self, heard: Recognition) -> Transcript:
         """Correct the recognized text, as the transcribe thread does."""
         self._said += 1
-        utterance = Utterance(
-            id=self._said,
-            revision=0,
-            final=True,
-            cause="silence",
-            start_sample=0,
-            end_sample=SAMPLE_RATE,
-            pcm=np.zeros(SAMPLE_RATE, np.float32),
-            closed_s=time.monotonic(),
-        )
+        closed_s = time.monotonic()
+        said = utterance(self._said, 0.0, 1.0, samples=SAMPLE_RATE, closed_s=closed_s)
         lang, text = self.settings.translate.source, heard.text
-        raw = Transcript(utterance, lang, text, text, heard)
+        raw = Transcript(said, lang, text, text, heard)
         return correct(self._dictionary.lexicon_for(text), raw)
 
     def _judged(self, final: Caption) -> Caption:

@@ -15,19 +15,19 @@ from contextlib import ExitStack
 from itertools import cycle
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import orjson
-import psutil
 from rich.console import Console
 
 from pipeline.core.percentiles import spread
 from pipeline.server import transport as descriptors
 from scripts.bench.crowd.__main__ import Part
 from scripts.bench.crowd.hub import RATE
-from scripts.bench.relays.edge import RelayProcess
-from scripts.bench.report_section import machine
+from scripts.bench.report_section import made
 from scripts.support.command import parser_of
 from scripts.support.nats_server import NatsServer
+from scripts.support.program import started
 
 console, progress = Console(), Console(stderr=True)
 
@@ -50,8 +50,6 @@ def main() -> int:
     arguments = parser.parse_args()
     refuse_too_many(arguments.displays, arguments.relays)
     result = run(arguments.relays, arguments.displays, arguments.seconds, rate=arguments.rate)
-    here = machine()
-    result["made"] = f"{here['date']}, {here['cpu']}"
     console.print_json(orjson.dumps(result).decode())
     whole = not (result["missed"] or result["twice"] or result["lost"] or result["troubles"])
     return 0 if whole and result["delivery_ms"]["p99"] <= _LIMIT_MS else 1
@@ -71,24 +69,22 @@ def refuse_too_many(displays: int, relays: int) -> None:
 def run(relays: int, displays: int, seconds: float, *, rate: float = RATE) -> dict[str, Any]:
     """Run once; return the figures. Displays take the languages in turns."""
     with ExitStack() as stack:
-        folder = stack.enter_context(tempfile.TemporaryDirectory())
-        server = stack.enter_context(NatsServer(Path(folder)))
-
-        def start(part: str, **options: object) -> Part:
-            made = Part(part, **options)
-            stack.callback(made.end)
-            return made
-
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        server = stack.enter_context(NatsServer(folder))
         langs = ",".join(LANGS)
-        church = start("relays.church", nats=server.url, seconds=seconds, langs=langs, rate=rate)
+        church = stack.enter_context(
+            Part("relays.church", nats=server.url, seconds=seconds, langs=langs, rate=rate)
+        )
         church.told()
         progress.print(f"{displays} displays join {relays} relays ...")
-        edges = [stack.enter_context(RelayProcess(server.url, displays)) for _ in range(relays)]
-        shares = [displays // relays + (each < displays % relays) for each in range(relays)]
-        halls = [
-            start("crowd.displays", port=edge.port, number=share, langs=langs)
-            for edge, share in zip(edges, shares, strict=True)
-        ]
+        command = ("relay", "--nats", server.url, "--max-clients", str(displays))
+        edges = [stack.enter_context(started(*command, cwd=folder)) for _ in range(relays)]
+        halls = []
+        for number, edge in enumerate(edges):
+            share = displays // relays + (number < displays % relays)
+            port = urlsplit(edge.address).port
+            hall = Part("crowd.displays", port=port, number=share, langs=langs)
+            halls.append(stack.enter_context(hall))
         for hall in halls:
             hall.told()
         progress.print(f"captions for {seconds:g} s ...")
@@ -100,13 +96,14 @@ def run(relays: int, displays: int, seconds: float, *, rate: float = RATE) -> di
         for hall in halls:
             hall.go()
         heard = [hall.told() for hall in halls]
-        memory_mb = [psutil.Process(edge.pid).memory_info().rss / 1e6 for edge in edges]
+        memory_mb = [edge.processes[0].memory_info().rss / 1e6 for edge in edges]
     return figures(report, heard, used_s, LANGS) | {
         "relays": relays,
         "displays": displays,
         "languages": len(LANGS),
         "seconds": seconds,
         "rate": rate,
+        "made": made(),
         "relay_memory_mb": [round(each, 1) for each in memory_mb],
     }
 

@@ -7,7 +7,6 @@ machine share).
 
 from __future__ import annotations
 
-import argparse
 import sys
 import time
 from itertools import islice
@@ -21,6 +20,7 @@ from pipeline.core.reports import Report
 from pipeline.publish.publisher import Publisher
 from pipeline.publish.stream import ServiceStatus
 from scripts.bench.crowd.hub import RATE, captions
+from scripts.support.command import parser_of
 
 
 def main(url: str, seconds: float, langs: tuple[str, ...], rate: float) -> None:
@@ -56,7 +56,7 @@ def main(url: str, seconds: float, langs: tuple[str, ...], rate: float) -> None:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = parser_of(__doc__)
     parser.add_argument("--nats", required=True)
     parser.add_argument("--seconds", type=float, required=True)
     parser.add_argument("--rate", type=float, default=RATE, help="messages a second")

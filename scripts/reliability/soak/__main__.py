@@ -15,11 +15,9 @@ import asyncio
 import sys
 import tempfile
 import time
-import urllib.request
 from pathlib import Path
 from typing import Any
 
-import orjson
 import psutil
 from rich.console import Console
 from rich.progress import Progress
@@ -27,7 +25,8 @@ from rich.table import Table
 
 from scripts.reliability.soak.displays import Displays
 from scripts.reliability.soak.verdict import judge
-from scripts.support.command import parser_of
+from scripts.support.command import parser_of, write_json
+from scripts.support.program import Program, started_module
 
 _EVERY_S = 2.0
 console = Console()
@@ -46,7 +45,7 @@ def main() -> int:
     arguments.out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         result = asyncio.run(soak(arguments, Path(folder)))
-    (arguments.out / "soak.json").write_bytes(orjson.dumps(result, option=orjson.OPT_INDENT_2))
+    write_json(arguments.out / "soak.json", result)
     plot(result, arguments.out / "soak.png")
     show(result)
     return 0 if result["ok"] else 1
@@ -54,26 +53,21 @@ def main() -> int:
 
 async def soak(arguments: argparse.Namespace, folder: Path) -> dict[str, Any]:
     """Run the program to the end of its scenario and return the samples and results."""
-    command = [sys.executable, "-m", "scripts.reliability.soak.service", "--sessions", str(folder)]
-    command += ["--hours", str(arguments.hours), "--speed", str(arguments.speed)]
-    process = await asyncio.create_subprocess_exec(
-        *command, stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.PIPE
-    )
-    try:
-        log, address = await _address(process)
+    service = "scripts.reliability.soak.service"
+    options = ["--sessions", str(folder), "--hours", str(arguments.hours)]
+    options += ["--speed", str(arguments.speed)]
+    with started_module(service, *options, cwd=folder) as program:
         displays = Displays(
-            address, staying=arguments.staying, changing=arguments.changing, unread=arguments.unread
+            program.address,
+            staying=arguments.staying,
+            changing=arguments.changing,
+            unread=arguments.unread,
         )
         people = asyncio.create_task(displays.attend())
-        rest = asyncio.create_task(log.read())  # otherwise a full pipe would stop the program
-        samples = await _sample(process, address, arguments.hours)
-        code = await process.wait()
+        samples = await _sample(program, arguments.hours)
+        code = program.end()
         people.cancel()
         await asyncio.gather(people, return_exceptions=True)
-        said = (await rest).decode(errors="replace").splitlines()
-    finally:
-        if process.returncode is None:
-            process.kill()
     return {
         "hours": arguments.hours,
         "speed": arguments.speed,
@@ -81,37 +75,20 @@ async def soak(arguments: argparse.Namespace, folder: Path) -> dict[str, Any]:
         "visits": displays.visits,
         "captions_received": displays.captions,
         "unread_cut_off": displays.cut_off,
-        "log": said[-20:],
-        **_result(samples, _records(folder), code),
+        "log": [*program.log, *program.noise][-20:],
+        **_result(samples, program, code),
     }
 
 
-async def _address(process: asyncio.subprocess.Process) -> tuple[asyncio.StreamReader, str]:
-    log = process.stderr
-    while log is not None and (line := await log.readline()):
-        found = orjson.loads(line) if line.startswith(b"{") else {}
-        if found.get("event") == "serving":
-            return log, str(found["address"])
-    raise SystemExit(f"The program ended with code {await process.wait()} before it served.")
-
-
-def _records(sessions: Path) -> list[dict[str, Any]]:
-    (file,) = sessions.glob("*/diagnostics.jsonl")
-    return [orjson.loads(line) for line in file.read_bytes().splitlines()]
-
-
-async def _sample(
-    process: asyncio.subprocess.Process, address: str, hours: float
-) -> list[dict[str, float]]:
+async def _sample(program: Program, hours: float) -> list[dict[str, float]]:
     samples: list[dict[str, float]] = []
-    its = psutil.Process(process.pid)
     began_s = time.monotonic()
     with Progress(console=Console(stderr=True)) as progress:
         bar = progress.add_task("soaking", total=hours)
-        while process.returncode is None:
+        while program.process.poll() is None:
             try:
-                health = await asyncio.to_thread(_health, address)
-                every = [its, *its.children(recursive=True)]
+                health = await asyncio.to_thread(program.health)
+                every = program.processes
                 sample = {
                     "hours": health["audio_s"] / 3600,
                     "real_s": round(time.monotonic() - began_s, 1),
@@ -131,23 +108,15 @@ async def _sample(
     return samples
 
 
-def _health(address: str) -> dict[str, Any]:
-    with urllib.request.urlopen(f"{address.rstrip('/')}/healthz", timeout=5) as answer:  # noqa: S310
-        health: dict[str, Any] = orjson.loads(answer.read())
-        return health
-
-
-def _result(
-    samples: list[dict[str, float]], records: list[dict[str, Any]], code: int
-) -> dict[str, Any]:
-    spoken = [record for record in records if record["type"] == "utterance"]
+def _result(samples: list[dict[str, float]], program: Program, code: int) -> dict[str, Any]:
+    spoken, events = program.records("utterance"), program.records("event")
     utterances = [
         (record["end_s"] / 3600, record["last_syllable_to_final_ms"])
         for record in spoken
         if record["last_syllable_to_final_ms"] is not None
     ]
-    end = next(r for r in reversed(records) if r["type"] == "event" and r["event"] == "end")
-    summary = next(r for r in reversed(records) if r["type"] == "summary")
+    end = next(each for each in reversed(events) if each["event"] == "end")
+    summary = program.records("summary")[-1]
     courses = judge(samples, utterances)
     ok = all(course["ok"] for course in courses.values())
     return {
@@ -158,7 +127,7 @@ def _result(
         "unfinished": end["unfinished"],
         "dropped": summary["dropped"],
         "faults": summary["faults"],
-        "unplugged": sum(r.get("event") == "source" and r["lost"] for r in records),
+        "unplugged": sum(each["event"] == "source" and each["lost"] for each in events),
         "courses": courses,
         "samples": samples,
         "latency": utterances,

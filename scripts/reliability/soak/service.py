@@ -5,7 +5,6 @@ python -m scripts.reliability.soak.service --hours 8 --speed 16 --sessions DIR
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import sys
 from pathlib import Path
@@ -19,11 +18,12 @@ from pipeline.dictionary.store import Dictionary
 from pipeline.engines.process import factory
 from pipeline.workers.base import Engines, TargetEngines
 from scripts.reliability.soak.scenario import Cable, scenario
+from scripts.support.command import parser_of
 
 
 def main() -> int:
     """Run until the scenario is over; return the exit code."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = parser_of(__doc__)
     parser.add_argument("--hours", type=float, required=True)
     parser.add_argument("--speed", type=float, required=True)
     parser.add_argument("--sessions", type=Path, required=True)

@@ -36,18 +36,17 @@ def check_times(material: Material) -> None:
 def test_every_word_of_the_demo_has_its_time(name: str) -> None:
     material = recordings.demo(name)
     check_times(material)
-    recording = material.recording
-    assert recording is not None
+    assert material.sentences
     starts = {word.start_s for word in material.words}
-    assert {round(sentence.start_s, 3) for sentence in recording.once} <= starts
+    assert {round(sentence.start_s, 3) for sentence in material.sentences} <= starts
     ends = {word.end_s for word in material.words}
-    assert {round(sentence.end_s, 3) for sentence in recording.once} <= ends
+    assert {round(sentence.end_s, 3) for sentence in material.sentences} <= ends
 
 
 def test_people_are_joined_to_one_recording_that_knows_its_words(voices: Material) -> None:
     check_times(voices)
     assert soundfile.info(voices.audio).duration == pytest.approx(voices.duration_s)
-    assert voices.recording is None
+    assert voices.sentences == ()
     kennedy_s = soundfile.info(VOICES / "jfk_1961.flac").duration
     harvard = voices.text.split().index("A")
     assert voices.words[harvard].start_s > kennedy_s + recordings.PAUSE_S - 0.1

@@ -45,5 +45,10 @@ def test_a_table_is_printed_and_written_into_a_file_that_is_made(
     printed = capsys.readouterr().out
     assert "Words" in printed
     assert "4.0%" in printed
-    write(tmp_path / "B.md", "## Words", "## Words\n")
-    assert (tmp_path / "B.md").read_text("utf-8") == "# Benchmarks\n\n## Words\n"
+    page = tmp_path / "B.md"
+    write(page, "## Words", rows, preface="\nWhy.\n", notes=["today", "here"])
+    section = f"## Words\n\nWhy.\n\n{markdown(rows)}\n\n- today\n- here\n"
+    assert page.read_text("utf-8") == f"# Benchmarks\n\n{section}"
+    write(page, "## More", rows, preface="Why.", notes=["today"], explain_once=True)
+    assert page.read_text("utf-8").endswith(f"{section}\n## More\n\n{markdown(rows)}\n\n- today\n")
+    write(None, "## Words", rows, preface="", notes=[])

@@ -22,7 +22,6 @@ from scripts.bench.simulate import (
     Engines,
     Simulation,
     rows,
-    table,
 )
 from tests.support.fakes import FakeRecognizer, FakeTranslator, Speech, pcm_of
 from tests.support.needs import needs_file
@@ -66,12 +65,12 @@ def test_speech_that_returns_goes_on_behind_what_the_final_said() -> None:
 def test_a_table_has_a_section_of_its_own_and_one_explanation(tmp_path: Path) -> None:
     captions = played(SETTINGS)
     material = Material("script", Path(), (), "the lord is good and so we praise him.", 7.0)
-    section = table("script", [Column("these", captions, 0.5)], material)
-    assert section.startswith("| script | last syllable to final, ms |")
-    assert "| 0.50 |" in section
+    table = rows([Column("these", captions, 0.5)], material)
+    assert table[0][:2] == ["script", "last syllable to final, ms"]
+    assert table[1][-1] == "0.50"
     file = tmp_path / "page.md"
     for name in ("script, fake", "other, fake", "script, fake"):
-        simulate._write(file, name, section)
+        simulate.write(file, name, table)
     text = file.read_text()
     assert text.count("## Simulated: ") == 2
     assert text.count("as if computing took no time") == 1

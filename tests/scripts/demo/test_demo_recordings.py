@@ -177,4 +177,4 @@ def test_what_the_script_cannot_do_is_told(tmp_path: Path) -> None:
     source.write_text(text.replace("noise_seed", "noise_sead"), "utf-8")
     refused = run_script("--source", str(source), "--out", str(tmp_path), "--only", "quiet")
     assert refused.returncode == 2
-    assert f"missing-key: {source}: add the key 'noise_seed'" in refused.stderr
+    assert f"{source} lacks a key. Add 'noise_seed'. [missing-key]" in refused.stderr

@@ -54,7 +54,7 @@ def test_an_entry_that_no_verse_bears_out_stands_with_what_they_have() -> None:
     ]
     (weak,) = doubtful(found, below=0.0, least=2)
     assert (weak.write, weak.instead) == ("edredón", ("consolador",))
-    assert table([weak])[-1] == "| comforter | edredón | 2 | 0 | consolador |"
+    assert table([weak])[-1] == ["comforter", "edredón", "2", "0", "consolador"]
 
 
 def test_too_few_verses_prove_nothing() -> None:
