@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from pipeline.captions.subtitles import Side
 from pipeline.config.publishing import Output
@@ -65,6 +66,9 @@ class OutputFeed:
         self._last = last_id
         self._text = ""
         self._is_blank = False
+        self._went_dark = now()
+        self._dark: deque[tuple[datetime, datetime]] = deque(maxlen=8)
+        """The last stretches in which the displays were blank: finals of that speech come later."""
 
     def start(self, emit: Emit) -> None:
         """Begin, with empty screens; `emit` gets faults."""
@@ -102,7 +106,9 @@ class OutputFeed:
     def on_blank(self, *, is_blank: bool) -> None:
         """Clear the screens while the displays are blank."""
         if is_blank != self._is_blank:
-            self._is_blank = is_blank
+            self._is_blank, before, self._went_dark = is_blank, self._went_dark, self._now()
+            if not is_blank:
+                self._dark.append((before, self._went_dark))
             self._refresh()
 
     def on_redaction(self, removed: Iterable[CaptionMessage]) -> None:
@@ -117,7 +123,9 @@ class OutputFeed:
     def on_settled(self, message: CaptionMessage, spoken_utc: datetime) -> None:
         """Send a settled caption to streams, as the board shows it."""
         # A stream cannot be changed, so speech while the displays are blank never goes there.
-        if not self._is_blank:
+        ended_utc = spoken_utc + timedelta(seconds=message.end_s - message.start_s)
+        was_dark = any(spoken_utc < to and ended_utc > since for since, to in self._dark)
+        if not (self._is_blank or was_dark):
             text = self._text_of(message)
             for each in self._streams:
                 # Also without a text, since a hidden caption may soon be shown again. YouTube

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from pipeline.captions.board import CaptionBoard
@@ -217,3 +217,21 @@ def test_an_undone_correction_leaves_the_screen_of_the_spoken_language() -> None
         until(lambda: len(server.sent) == 2)
         feed.close()
     assert server.titles == ["At ten", ""]
+
+
+def test_what_was_said_while_blank_never_comes_to_a_stream_even_if_it_settles_later() -> None:
+    board = CaptionBoard("s", "en", "es", 10)
+    after_s = 0.0
+    with WebRecorder() as server:
+        feed = OutputFeed([to("youtube", server)], lambda: NOON + timedelta(seconds=after_s))
+        feed.start(print)
+        for is_blank, at_s in ((True, 10.0), (False, 20.0), (True, 21.0), (False, 22.0)):
+            after_s = at_s
+            feed.on_blank(is_blank=is_blank)
+        for key, spoken_s in enumerate((7.0, 9.5, 15.0, 19.5, 22.5)):
+            message = shown(board, key, f"texto {spoken_s}")
+            assert message.end_s - message.start_s == 1.0
+            feed.on_settled(message, NOON + timedelta(seconds=spoken_s))
+        until(lambda: len(server.sent) == 2)
+        feed.close()
+    assert texts(server) == ["texto 7.0", "texto 22.5"]
