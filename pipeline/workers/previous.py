@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import replace
 
 from pipeline.church.fidelity.given_text import given
@@ -23,22 +24,29 @@ class PreviousCaptions:
     def __init__(self) -> None:
         # Of two utterances: if the newest comes again, the other one is its previous.
         self._made: tuple[Caption, ...] = ()
+        self._is_void = False
+        self._lock = threading.Lock()
+        """Guards both."""
 
     def add(self, caption: Caption) -> None:
-        """Take the caption of a whole utterance."""
-        others = [made for made in self._made if made.id != caption.id]
+        """Take the caption of a whole utterance, unless `forget` was called since `before`."""
         transcript = without_sound(caption.transcript)
-        self._made = (*others[-1:], replace(caption, transcript=transcript))
+        with self._lock:
+            if not self._is_void:
+                others = [made for made in self._made if made.id != caption.id]
+                self._made = (*others[-1:], replace(caption, transcript=transcript))
 
     def forget(self) -> None:
         """Forget all captions: words that are hidden now must not return in a translation."""
-        self._made = ()
+        with self._lock:
+            self._made, self._is_void = (), True
 
     def before(self, transcript: Transcript, church: Church) -> SentencePair | None:
         """Return the sentence before a transcript and its translation, None if there is none.
 
         `church` has the settings with which translators got it.
         """
+        self._is_void = False
         # Later captions must not reveal text that is held back.
         if church.hold_doubtful:
             return None
