@@ -115,8 +115,9 @@ class Unfinished:
         long after the command, when the operator is on the record again.
         """
         given = [record.name for record in self.records if isinstance(record, CommandEvent)]
-        purges = sum(isinstance(record, OffRecordEvent) for record in self.records)
-        if purges > given.count("off-record"):
+        # After an error of the disk a purge is done again, with the same event.
+        purges = {(r.from_s, r.to_s) for r in self.records if isinstance(r, OffRecordEvent)}
+        if len(purges) > given.count("off-record"):
             events = [each for each in self.records if each.type == "event"]
             done = [each.name if each.event == "command" else each.event for each in events]
             return next((name for name in reversed(done) if name in names), "")

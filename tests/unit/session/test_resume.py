@@ -14,7 +14,7 @@ from typing import Any
 import orjson
 import pytest
 
-from pipeline.captions.redaction import Redaction
+from pipeline.captions.redaction import MARK, Redaction
 from pipeline.cli.main import main
 from pipeline.config.loader import load
 from pipeline.core import files
@@ -285,6 +285,30 @@ def test_a_purge_that_had_to_wait_does_not_take_the_next_run_off_the_record(
     # A kill lost the command, but the event shows that the words went off the record.
     lost = Unfinished(made.folder, NOW, (), tuple(events[-1:]))
     assert lost.set_by_operator("off-record", "on-record")
+
+
+def test_a_purge_that_was_done_twice_does_not_take_the_next_run_off_the_record(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = recorder(tmp_path)
+    unlink, is_broken = Path.unlink, [True]
+
+    def broken(path: Path, *, missing_ok: bool = False) -> None:
+        if path.name == MARK and is_broken[0]:
+            raise OSError(errno.EIO, "Input/output error")
+        unlink(path, missing_ok=missing_ok)
+
+    monkeypatch.setattr(Path, "unlink", broken)
+    made.purge(Redaction(5.0, 15.0))
+    made.record(CommandEvent(utc=utc_now(), name="off-record", id=0))
+    made.record(CommandEvent(utc=utc_now(), name="on-record", id=0))
+    wait_for(lambda: b"on-record" in (made.folder / "diagnostics.jsonl").read_bytes())
+    is_broken[0] = False
+    assert made.close(5)
+    records = tuple(read_records(made.folder))
+    assert sum(record.type == "event" and record.event == "off-record" for record in records) > 1
+    again = Unfinished(made.folder, NOW, (), records)
+    assert not again.set_by_operator("off-record", "on-record")
 
 
 def test_a_session_that_goes_on_while_the_disk_is_full_has_whole_transcripts_in_the_end(
