@@ -362,6 +362,12 @@ class SessionRecorder:
     def _sum_up(self) -> None:
         # First, because the summary contains these counts.
         pairs, review = self._file_pairs()
+        if self.purging:
+            # The summary names rules and church words, and nothing is counted again later.
+            try:
+                self._count_again()
+            except OSError:  # as in `_file_pairs`
+                return
         summary = self._tally.summary(
             utc=utc_now(),
             session=self.folder.name,
@@ -405,11 +411,20 @@ class SessionRecorder:
             for file in self._pairs.values():
                 file.content = None
         if self._purges.do(self._note):
-            self._tally = SummaryBuilder()
-            # Counters cannot be decremented: the summary is rebuilt from the remaining records.
-            for record in _parsed(self._diagnostics, parse_record):
-                if record is not None:
-                    self._tally.add(record)
+            self._count_again()
+
+    def _count_again(self) -> None:
+        """Count the records for the summary, without those that are off the record.
+
+        Raises OSError.
+        """
+        # Counters cannot be decremented.
+        self._tally = SummaryBuilder()
+        for record in _parsed(self._diagnostics, parse_record):
+            if record is None or isinstance(record, SummaryRecord):
+                continue
+            if not self._purges.takes(record):
+                self._tally.add(record)
 
     def _note(self, sweep: RedactionFilter) -> None:
         self._captions.remake()

@@ -149,6 +149,20 @@ def test_an_end_that_still_owes_is_not_whole(
     assert not (made.folder / MARK).exists()
 
 
+def test_the_summary_counts_nothing_that_is_off_the_record_though_the_end_still_owes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = recorder(tmp_path)
+    for key in (1, 2):
+        made.record(spoken(key, start_s=10.0 * key, end_s=10.0 * key + 2))
+    wait_for(lambda: len(lines(made.folder)) == 2)
+    with monkeypatch.context() as broken:
+        broken.setattr(Path, "unlink", refuse)  # the mark cannot be deleted
+        made.purge(Redaction(15.0, 60.0))
+        assert not made.close(5.0)
+    assert orjson.loads((made.folder / "summary.json").read_bytes())["utterances"] == 1
+
+
 def test_the_sound_goes_as_well_if_the_end_came_when_its_record_was_gone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
