@@ -56,7 +56,7 @@ class _Placed:
     said_s: float = -1.0
     """Where in the session's audio the final ends."""
     is_left_out: bool = False
-    """Whether its newest words were spoken while the displays were blank."""
+    """Whether words of it came while the displays were blank."""
 
 
 class RollingSubtitles:
@@ -89,8 +89,10 @@ class RollingSubtitles:
             if heard_s - message.end_s > _STALE_S:
                 return
             old = _Placed(now_s - max(0.0, heard_s - message.start_s))
-        new = self._final(old, message, now_s, is_shown=is_shown) if message.final else old
-        self._placed[message.id] = new
+        # Also of a partial: its final may come when the displays are on again.
+        if message.end_s > old.said_s and not is_shown:
+            old = replace(old, is_left_out=True)
+        self._placed[message.id] = self._final(old, message, now_s) if message.final else old
         # The cues are those of the previous version.
         self._cues.pop(message.id, None)
         while len(self._placed) > _MOST:
@@ -145,18 +147,14 @@ class RollingSubtitles:
         head = f"WEBVTT\nX-TIMESTAMP-MAP=MPEGTS:{ticks},LOCAL:{local}\n\n"
         return head + "".join(name + vtt_cue(cue) for cue, name in cues)
 
-    def _final(
-        self, old: _Placed, message: CaptionMessage, now_s: float, *, is_shown: bool
-    ) -> _Placed:
+    def _final(self, old: _Placed, message: CaptionMessage, now_s: float) -> _Placed:
         """Return the place of a final; a later version keeps the start of the first one."""
         start_s = old.start_s
         if start_s is None:
             queued_s = min(self._ended_s, old.spoken_s + _QUEUE_S)
             # Never in a listed segment: players have read it and do not request it again.
             start_s = max(round(old.spoken_s, 3), round(queued_s, 3), _end(now_s) * SEGMENT_S)
-        is_new = message.end_s > old.said_s
-        is_left_out = not is_shown if is_new else old.is_left_out
-        text = "" if is_left_out else subtitle(message, self._side)
+        text = "" if old.is_left_out else subtitle(message, self._side)
         length_s = max(message.end_s - message.start_s, len(text) / CHARS_PER_S, SHORTEST_S)
         # A caption without text does not delay later ones.
         if text:
@@ -167,7 +165,6 @@ class RollingSubtitles:
             end_s=start_s + length_s,
             text=text,
             said_s=message.end_s,
-            is_left_out=is_left_out,
         )
 
     def _cues_of(self, key: int, from_s: float) -> tuple[Cue, ...]:

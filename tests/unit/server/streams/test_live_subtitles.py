@@ -110,6 +110,19 @@ def test_what_was_said_while_blank_stays_away_when_its_translation_comes_later()
     assert (streamed.texts("es"), streamed.texts("en")) == (["la paz"], ["peace"])
 
 
+def test_what_began_while_blank_stays_away_when_its_final_comes_later() -> None:
+    streamed = Streamed()
+    board = streamed.spanish
+    streamed.subtitles.set_blank(is_blank=True)
+    streamed.put(board, board.show(caption(1, "a sec", "un sec", final=False)))
+    streamed.subtitles.set_blank(is_blank=False)
+    streamed.put(board, board.show(caption(1, "a secret", "un secreto", final=True, end_s=1.5)))
+    streamed.put(board, board.reopen(1))
+    streamed.put(board, board.show(caption(1, "a secret.", "un secreto.", final=True, end_s=3.0)))
+    streamed.now_s += 20
+    assert (streamed.texts("es"), streamed.texts("en")) == ([], [])
+
+
 def test_a_typed_caption_does_not_move_what_is_said_after_it() -> None:
     streamed, other = Streamed(), Streamed()
     streamed.put(streamed.spanish, streamed.spanish.add_typed(1, 1000.0, "x" * 300, "es"))
