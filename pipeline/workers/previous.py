@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import threading
+import math
+import time
 from dataclasses import replace
 
 from pipeline.church.fidelity.given_text import given
@@ -24,29 +25,25 @@ class PreviousCaptions:
     def __init__(self) -> None:
         # Of two utterances: if the newest comes again, the other one is its previous.
         self._made: tuple[Caption, ...] = ()
-        self._is_void = False
-        self._lock = threading.Lock()
-        """Guards both."""
+        self._since_s = -math.inf
 
     def add(self, caption: Caption) -> None:
-        """Take the caption of a whole utterance, unless `forget` was called since `before`."""
+        """Take the caption of a whole utterance."""
+        others = [made for made in self._made if made.id != caption.id]
         transcript = without_sound(caption.transcript)
-        with self._lock:
-            if not self._is_void:
-                others = [made for made in self._made if made.id != caption.id]
-                self._made = (*others[-1:], replace(caption, transcript=transcript))
+        self._made = (*others[-1:], replace(caption, transcript=transcript))
 
     def forget(self) -> None:
         """Forget all captions: words that are hidden now must not return in a translation."""
-        with self._lock:
-            self._made, self._is_void = (), True
+        self._made = ()
+        # Captions of earlier speech may still be on their way: they are no context either.
+        self._since_s = time.monotonic()
 
     def before(self, transcript: Transcript, church: Church) -> SentencePair | None:
         """Return the sentence before a transcript and its translation, None if there is none.
 
         `church` has the settings with which translators got it.
         """
-        self._is_void = False
         # Later captions must not reveal text that is held back.
         if church.hold_doubtful:
             return None
@@ -55,7 +52,8 @@ class PreviousCaptions:
             said = caption.transcript
             # If this thread did not make the previous caption, an older one would be wrong.
             follows = said.utterance.id == now.id - 1 and said.lang == transcript.lang
-            if follows and now.start_s - said.utterance.end_s <= _PAUSE_S:
+            is_kept = said.utterance.closed_s >= self._since_s
+            if is_kept and follows and now.start_s - said.utterance.end_s <= _PAUSE_S:
                 return _last_sentence(given(said.text, said.lang, church), caption.text)
         return None
 

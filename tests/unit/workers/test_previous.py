@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -62,10 +65,10 @@ def test_what_is_forgotten_is_followed_by_nothing() -> None:
 
 def test_a_caption_that_was_being_made_while_all_was_forgotten_is_followed_by_nothing() -> None:
     captions = PreviousCaptions()
-    assert captions.before(LETTER.transcript, Church()) is None  # its translation begins
     captions.forget()
     captions.add(LETTER)
     assert captions.before(READ.transcript, Church()) is None
-    captions.add(READ)
+    later = replace(READ.transcript.utterance, closed_s=time.monotonic())
+    captions.add(replace(READ, transcript=replace(READ.transcript, utterance=later)))
     third = said(3, "It was sad.", from_s=5.0, to_s=6.0)
     assert captions.before(third.transcript, Church()) is not None
