@@ -102,9 +102,10 @@ class CaptionCoordinator:
         for track in self._tracks.settle_all():
             self._keep_released(track)
 
-    def show(self, caption: Caption) -> Caption | None:
+    def show(self, caption: Caption, change: Callable[[], None] | None = None) -> Caption | None:
         """Publish a caption; with a final, write the journal and the utterance's record.
 
+        `change` publishes an operator's change of the final, which nobody may see without it.
         The final of an eager utterance waits until the utterance is closed. A doubtful final waits
         for an operator. A record waits until its final has settled. Returns the settled final.
         """
@@ -123,17 +124,25 @@ class CaptionCoordinator:
             caption, utterance = final, final.transcript.utterance
         # `_put_aside` also shows a hidden caption again if it now says more.
         if caption.final and (is_again or caption.id in self._hidden):
-            return self._keep(self._put_aside(caption, is_again=is_again))
+            track = self._put_aside(caption, is_again=is_again)
+            if change is not None:
+                change()
+            return self._keep(track)
         if caption.final and caption.id in self._tracks:  # not a late result
             caption = self._verses.look(caption)
-            if self._doubts.wants(caption) and not self._board.has_final(caption.id):
+            is_held = change is None and self._doubts.wants(caption)
+            if is_held and not self._board.has_final(caption.id):
                 # The time that it waits for the operator is not lag.
                 self._tracks.of(caption.id).is_held = True
                 # Nothing else changes the caption meanwhile, so its next revision is this final.
                 revision = self._board.revision(caption.id) + 1
                 self._doubts.hold(caption, time.monotonic(), revision)
                 return None
-        return self._keep(self._put_out(caption, marked=self._doubts.is_marked(caption)))
+        marked = self._doubts.is_marked(caption)
+        track = self._put_out(caption, marked=marked, quietly=change is not None)
+        if change is not None:
+            change()
+        return self._keep(track)
 
     def _put_aside(self, caption: Caption, *, is_again: bool) -> Track | None:
         """Hide a repeated final once (an operator may show it). Show it again if it says more."""

@@ -67,16 +67,18 @@ class TargetCaptions:
             if caption.final or known is None or not known.final:
                 self._hidden[caption.id] = caption
             return None
-        settled = self.coordinator.show(caption)
         # An earlier correction must not show a hidden caption again.
         text = None if caption.id in self._hidden else self._corrected.get(caption.id)
-        if text is not None and caption.final and caption.transcript.text != text:
-            with self.coordinator.deciding(caption.id):
-                if (came := self._message(caption.id)) is not None:
-                    # Only its first version: later versions are corrected already.
-                    self._came.setdefault(caption.id, came)
-                self._correct(caption.id, text)
-        return settled
+        if text is None or not caption.final or caption.transcript.text == text:
+            return self.coordinator.show(caption)
+
+        def correct() -> None:
+            if (came := self._message(caption.id)) is not None:
+                # Only its first version: later versions are corrected already.
+                self._came.setdefault(caption.id, came)
+            self._correct(caption.id, text)
+
+        return self.coordinator.show(caption, correct)
 
     def fill(self, transcript: Transcript) -> None:
         """Request a translation of a settled transcript, unless its final exists or is held."""

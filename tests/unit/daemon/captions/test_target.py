@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,8 @@ from pipeline.captions.board import CaptionBoard
 from pipeline.core.errors import ProtocolError
 from pipeline.core.reports import Rendition, Retranslated
 from pipeline.core.types import Caption, Cause, Recognition, Transcript, Utterance
+from pipeline.daemon.context.sinks import Sink
+from pipeline.protocol.caption import CaptionMessage
 from pipeline.server.operator_feed import OperatorFeed
 from pipeline.session.reader import read_records
 from pipeline.workers.queues import Retranslation
@@ -359,6 +362,31 @@ def test_corrections_are_taken_back_in_a_language_whose_caption_came_behind_them
         said.append(desk.texts()[-1])
     assert said == [("grace", "deuxième"), ("gracious", "deuxième")]
     assert desk.french.message(2).final
+
+
+def test_nobody_sees_what_a_correction_has_replaced_before_it_came(desk: Desk) -> None:
+    desk.board.show(made("destino", "es", "fate", number=2))
+    desk.commands.obey(command("correct", id=2, text="faith"))
+    shown = collected(desk)
+    desk.targets.take(Rendition("fr", made("le destin", "fr", "fate", number=2)))
+    assert [(m.source.text, m.final) for m in shown] == [("faith", False)] * 2, "shown and settled"
+    desk.answer("la foi")
+    assert (shown[-1].target.text, shown[-1].final) == ("la foi", True)
+
+
+def collected(desk: Desk) -> list[CaptionMessage]:
+    """Return a list that gets every French message that is published or settles from now on."""
+    found: list[CaptionMessage] = []
+
+    class French(Sink):
+        def on_caption(self, message: CaptionMessage, lang: str) -> None:
+            found.append(message)
+
+        def on_settled(self, message: CaptionMessage, spoken_utc: datetime, lang: str) -> None:
+            found.append(message)
+
+    desk.targets.of("fr").coordinator._sinks += (French(),)
+    return found
 
 
 class Interpreted(CoordinatorFixture):
