@@ -122,19 +122,33 @@ class TargetCaptions:
         self.retranslations.of_shown_again(message)
 
     def correct(self, caption_id: int, text: str) -> Back:
-        """Correct the source text, and request a new translation; return an undo function."""
+        """Correct the source text, and request a new translation; return an undo function.
+
+        A hidden caption is shown again, here as in the first language.
+        """
         before = self._corrected.get(caption_id)
         # Also if the caption is not on screen yet: `show` corrects it when it comes.
         self._corrected[caption_id] = text
+        was_hidden, hidden = caption_id in self._hidden, self._hidden.pop(caption_id, None)
         with self.coordinator.deciding(caption_id):
             old = self._message(caption_id)
+            if old is None and hidden is not None:
+                self.show(hidden)
             self._correct(caption_id, text)
 
         def back() -> None:
             self._corrected.pop(caption_id, None)
             if before is not None:
                 self._corrected[caption_id] = before
-            self._put_back(old or self._came.get(caption_id))
+            earlier = old or self._came.get(caption_id)
+            if old is None and was_hidden:
+                if earlier is not None:  # only on the board: nobody may see it, but `unhide` can
+                    self.board.put_back(earlier)
+                self.hide(caption_id)
+                return
+            self._put_back(earlier)
+            if was_hidden:
+                self._hidden.setdefault(caption_id)
             if old is None and before is not None:
                 # It came after both corrections: now the earlier one applies.
                 self._correct(caption_id, before)

@@ -364,6 +364,37 @@ def test_corrections_are_taken_back_in_a_language_whose_caption_came_behind_them
     assert desk.french.message(2).final
 
 
+@pytest.mark.parametrize("comes", ["before", "after"])
+def test_a_hidden_caption_that_is_corrected_is_shown_in_a_language_where_it_comes_later(
+    desk: Desk, comes: str
+) -> None:
+    desk.board.show(made("destino", "es", "fate", number=2))
+    late = Rendition("fr", made("le destin", "fr", "fate", number=2))
+    desk.commands.obey(command("hide", id=2))
+    if comes == "before":
+        desk.targets.take(late)
+    desk.commands.obey(command("correct", id=2, text="faith"))
+    if comes == "after":
+        desk.targets.take(late)
+    desk.answer("la foi")
+    assert desk.texts()[-1] == ("faith", "la foi")
+    shown = collected(desk)
+    desk.commands.obey(command("undo"))
+    assert len(desk.texts()) == len(desk.board.snapshot().messages) == 1
+    assert [message.source.text for message in shown] == [""]
+    desk.commands.obey(command("undo"))
+    assert desk.texts()[-1] == ("fate", "le destin")
+
+
+def test_an_undone_correction_hides_a_caption_that_comes_after_it(desk: Desk) -> None:
+    desk.board.show(made("destino", "es", "fate", number=2))
+    desk.commands.obey(command("hide", id=2))
+    desk.commands.obey(command("correct", id=2, text="faith"))
+    desk.commands.obey(command("undo"))
+    desk.targets.take(Rendition("fr", made("le destin", "fr", "fate", number=2)))
+    assert len(desk.texts()) == 1
+
+
 def test_nobody_sees_what_a_correction_has_replaced_before_it_came(desk: Desk) -> None:
     desk.board.show(made("destino", "es", "fate", number=2))
     desk.commands.obey(command("correct", id=2, text="faith"))
