@@ -121,12 +121,13 @@ class TargetCaptions:
         self.coordinator.publish(message)
         self.retranslations.of_shown_again(message)
 
-    def correct(self, caption_id: int, text: str) -> Back:
+    def correct(self, caption_id: int, text: str, said: str | None = None) -> Back:
         """Correct the source text, and request a new translation; return an undo function.
 
-        A hidden caption is shown again, here as in the first language.
+        A hidden caption is shown again, here as in the first language. `said` is the earlier text
+        of a settled caption, which may be filled in with `text` before the undo or after it.
         """
-        before = self._corrected.get(caption_id)
+        before = self._corrected.get(caption_id, said)
         # Also if the caption is not on screen yet: `show` corrects it when it comes.
         self._corrected[caption_id] = text
         was_hidden, hidden = caption_id in self._hidden, self._hidden.pop(caption_id, None)
@@ -150,7 +151,7 @@ class TargetCaptions:
             if was_hidden:
                 self._hidden.setdefault(caption_id)
             if old is None and before is not None:
-                # It came after both corrections: now the earlier one applies.
+                # It came after the correction, or after both: now the earlier text applies.
                 self._correct(caption_id, before)
 
         return back

@@ -220,7 +220,9 @@ class Targets:
 
     def correct(self, caption_id: int, text: str) -> Back:
         """Correct the source text in every language; return a function that undoes it."""
-        backs = [each.correct(caption_id, text) for each in self._targets]
+        settled = (each.text for each in self._settled if each.utterance.id == caption_id)
+        said = next(settled, None)
+        backs = [each.correct(caption_id, text, said) for each in self._targets]
         # A caption that is filled in later must have the correction as well.
         for at, old in enumerate(self._settled):
             if old.utterance.id == caption_id:

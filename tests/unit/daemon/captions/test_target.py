@@ -103,6 +103,22 @@ def test_what_is_filled_in_later_is_what_was_really_said(desk: Desk) -> None:
     assert settled.text == "fate"
 
 
+@pytest.mark.parametrize("comes", ["before", "after"])
+def test_what_was_filled_in_with_a_correction_is_taken_back_with_it(desk: Desk, comes: str) -> None:
+    desk.board.show(made("fe", "es", "fate", number=2))
+    desk.targets._on_settled(made("fe", "es", "fate", number=2))
+    desk.commands.obey(command("correct", id=2, text="faith"))
+    filled = Rendition("fr", made("la foi", "fr", "faith", number=2))
+    if comes == "before":
+        desk.targets.take(filled)
+        assert desk.texts()[-1] == ("faith", "la foi")
+    desk.commands.obey(command("undo"))
+    if comes == "after":  # it was being translated
+        desk.targets.take(filled)
+    desk.answer("le destin")
+    assert desk.texts()[-1] == ("fate", "le destin")
+
+
 def test_a_typed_caption_in_the_spoken_language_comes_in_every_language(desk: Desk) -> None:
     desk.commands.obey(command("say", text="Children may go."))
     assert desk.texts()[-1] == ("Children may go.", "")
