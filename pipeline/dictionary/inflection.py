@@ -51,11 +51,12 @@ def _spanish_plural(noun: str) -> str:
         return f"{noun}s"
     if noun[-1] == "z":
         return f"{noun[:-1]}ces"
-    # Ciprés, cipreses; a name has no plural: Pentecostés.
+    # Ciprés, cipreses, but país, países; a name has no plural: Pentecostés.
     if noun[0].islower() and (ending := re.search(r"[áéíóú](?=s$)", noun)):
-        return f"{noun[: ending.start()]}{plain(ending[0])}ses"
+        is_apart = re.search(r"[aeo][íú]s$", noun)
+        return f"{noun[: ending.start()]}{ending[0] if is_apart else plain(ending[0])}ses"
     if noun[-1] in "sx":
-        return noun
+        return f"{noun}es" if _ONE_SYLLABLE.fullmatch(noun) else noun
     if stressed := re.search(r"[aeiou](?=[^aeiouáéíóú]+en$)", noun):  # orden, órdenes
         accented = "áéíóú"["aeiou".index(stressed[0])]
         return f"{noun[: stressed.start()]}{accented}{noun[stressed.end() :]}es"
@@ -65,12 +66,27 @@ def _spanish_plural(noun: str) -> str:
     return f"{noun}es"
 
 
+_ONE_SYLLABLE = re.compile(r"[^aeiouáéíóú]+[iu]?[aeiou][^aeiouáéíóú]*s")
+"""Spanish words whose s belongs to the stem: "mes", "dios", "gas"."""
+
+_REGULAR = re.compile(
+    r"(?:.*-)?(?:bal|cal|carnaval|chacal|corral|festival|récital|régal|.*bleu|émeu|pneu|landau)"
+)
+"""French nouns with an s despite their ending: "chacals"."""
+_AUX = re.compile(r"(?:.*-)?(?:b|cor|ém|soupir|trav|vant|vitr)ail")
+_OUX = re.compile(r"(?:.*-)?(?:bij|caill|ch|gen|hib|jouj|p)ou")
+
+
 def _french_plural(noun: str) -> str:
     if noun[-1] in "sxz":
         return noun
+    if _REGULAR.fullmatch(noun):
+        return f"{noun}s"
     if noun.endswith("al"):
         return f"{noun[:-2]}aux"
-    return f"{noun}x" if noun.endswith(("au", "eu")) else f"{noun}s"
+    if _AUX.fullmatch(noun):
+        return f"{noun[:-3]}aux"
+    return f"{noun}x" if noun.endswith(("au", "eu")) or _OUX.fullmatch(noun) else f"{noun}s"
 
 
 def pattern(rendering: str, lang: str, fold: Callable[[str], str] = plain) -> str:

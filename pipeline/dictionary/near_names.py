@@ -42,6 +42,8 @@ it he she we they you i his her our their my your not no so do did has have had
 """
 _SMALL = frozenset(_SMALL_WORDS.split())
 """No match begins or ends with these words: their meaning would be lost."""
+_SYLLABLE = 2
+"""A longer small word is no part of a name: "saw the throng" is no Sterling."""
 _UNSURE = 0.5
 """Below this probability of a word the recognizer was unsure of it."""
 _INSIDE = re.compile(r"[^.!?\"“\s]\s+$")
@@ -101,7 +103,10 @@ class NearNames:
                 # A single everyday word is that word; several in a row may be a split name.
                 if is_everyday and (end - first == 1 or self.is_strict):
                     continue
-                is_strict, as_name = is_everyday or self.is_strict, any(capitals[first:end])
+                as_name = any(capitals[first:end])
+                # A rare word is more often itself: "the priestess" is no Preston.
+                is_word = self.only_unsure and end - first == 1 and not as_name
+                is_strict = is_everyday or is_word or self.is_strict
                 alike, name = self._nearest(words, as_name=as_name, is_strict=is_strict)
                 if name:
                     found.append((alike, first, end, name))
@@ -120,8 +125,10 @@ class NearNames:
         """Return the similarity and the name of the nearest match; 0.0 and "" if none."""
         is_none = all(word in self.words for word in words)
         bare = [word.removesuffix("'s") for word in words]
+        # Within a split name a recognizer writes short words only: "bed a nego".
+        is_phrase = _SMALL & {bare[0], bare[-1], *(w for w in bare if len(w) > _SYLLABLE)}
         # A correctly recognized name must not absorb its neighbours.
-        if is_none or any(word in self.names for word in bare) or _SMALL & {bare[0], bare[-1]}:
+        if is_none or is_phrase or any(word in self.names for word in bare):
             return 0.0, ""
         joined = "".join([*words[:-1], bare[-1]])
         sound = skeleton(joined)

@@ -58,7 +58,8 @@ def without_guessed_end(partial: str) -> str:
 
     Models write one wherever the sound ends, and a translator then ends the sentence too.
     """
-    return partial if partial.endswith("..") else partial.removesuffix(".")
+    is_one = partial.endswith((".", "。", "।")) and not partial.endswith("..")
+    return partial[:-1] if is_one else partial
 
 
 def split(text: str) -> list[str]:

@@ -16,6 +16,7 @@ from pipeline.core.errors import EngineError, EngineGoneError
 from pipeline.core.reports import Emit, Fault
 from pipeline.core.types import Caption, Comparison, SongControl, Span
 from pipeline.dictionary.store import Dictionary
+from pipeline.engines.process.sharing import is_there
 from pipeline.engines.protocols import Translator
 from pipeline.models.automatic import own_pauses
 from pipeline.workers.base import Engines, Worker
@@ -235,7 +236,8 @@ class WorkerGroup:
         A hang in a translator's thread is reported to operators; captions go on without it.
         """
         since_s = self._transcribe.busy_since_s  # read once: it may change meanwhile
-        stuck = since_s and not self._transcribe.degraded_reason and now_s - since_s > STUCK_S
+        # It waits for the recognizer's process only, however degraded an engine that is there is.
+        stuck = since_s and is_there(self._engines.recognizer) and now_s - since_s > STUCK_S
         return not stuck or not self.may_shed
 
     @property

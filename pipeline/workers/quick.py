@@ -285,6 +285,7 @@ class Quick(Worker):
         self._degradation = degradation
         self._is_stale = is_stale
         self._partials = 0
+        self._newest = 0
 
     def load(self) -> None:
         """Load the quick translator."""
@@ -305,9 +306,15 @@ class Quick(Worker):
         utterance = transcript.utterance
         if self._is_stale(utterance) or not (utterance.is_whole or self._is_due()):
             return
+        current = self.quick.commits
+        # What is filled in is older: the current sentence must keep its committed words.
+        if utterance.id < self._newest:
+            self.quick.commits = Commitments()
+        self._newest = max(self._newest, utterance.id)
         # The recognizer's prefix belongs to the transcribe thread; this call begins the utterance.
         self.quick.commits.prefix(utterance, self.quick.settings.stt, transcript.lang)
         self.quick.take(transcript)
+        self.quick.commits = current
 
     def _is_due(self) -> bool:
         """Whether to translate a partial, depending on how far this language keeps up."""

@@ -196,9 +196,7 @@ class Transcribe(Worker):
             # The recognizer is gone: this ends the daemon, and systemd restarts it.
             if self.too_many_failures:
                 raise
-            if last := self._heard_before(utterance):
-                return replace(last, utterance=utterance)
-            return self._nothing(utterance, error.code)
+            return self._fallback(utterance, error.code)
         self.note_success()
         heard = transcript.recognition.words
         lexicon = self._dictionary.lexicon_for(transcript.raw_text, heard, transcript.lang)
@@ -238,7 +236,7 @@ class Transcribe(Worker):
     def _with_rest(self, last: Transcript, utterance: Utterance) -> Transcript:
         """Return the text of an utterance that speech returned to, its two parts recognized apart.
 
-        Together they made the recognizer run away. If the rest does too, return `last` alone.
+        Together they made the recognizer fail. If the rest does too, return `last` alone.
         """
         heard = len(last.utterance.pcm)
         if not last.utterance.is_whole or heard >= len(utterance.pcm):
@@ -301,8 +299,11 @@ class Transcribe(Worker):
         if utterance.is_whole:
             message = "The recognizer's process ended twice over one utterance."
             self.emit(Fault(self.name, code, message))
+        return self._fallback(utterance, code)
+
+    def _fallback(self, utterance: Utterance, code: str) -> Transcript:
         if last := self._heard_before(utterance):
-            return replace(last, utterance=utterance)
+            return replace(self._with_rest(last, utterance), utterance=utterance)
         return self._nothing(utterance, code)
 
     def _nothing(self, utterance: Utterance, code: str) -> Transcript:

@@ -16,7 +16,8 @@ from pipeline.text.words import plain
         *(("pacto", "pactos"), ("cruz", "cruces"), ("altar", "altares")),
         *(("salvación", "salvaciones"), ("oración", "oraciones"), ("fariseo", "fariseos")),
         *(("himno", "himnos"), ("ángel", "ángeles"), ("fe", "fes"), ("Pentecostés", "Pentecostés")),
-        ("sumo sacerdote", ""),
+        *(("país", "países"), ("mes", "meses"), ("dios", "dioses"), ("lunes", "lunes")),
+        *(("ciprés", "cipreses"), ("Jesús", "Jesús"), ("sumo sacerdote", "")),
     ],
 )
 def test_spanish_plurals(one: str, many: str) -> None:
@@ -28,6 +29,8 @@ def test_spanish_plurals(one: str, many: str) -> None:
     [
         *(("alliance", "alliances"), ("croix", "croix"), ("agneau", "agneaux")),
         *(("cheval", "chevaux"), ("foi", "foi"), ("Fils de Dieu", "")),
+        *(("chacal", "chacals"), ("vitrail", "vitraux"), ("portail", "portails"), ("pou", "poux")),
+        *(("caillou", "cailloux"), ("fou", "fous"), ("pneu", "pneus"), ("cheveu", "cheveux")),
     ],
 )
 def test_french_plurals(one: str, many: str) -> None:

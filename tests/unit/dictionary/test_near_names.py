@@ -141,6 +141,24 @@ def test_no_everyday_word_becomes_a_name_however_unsure(said: str) -> None:
     assert heard_as(said) == said.replace("[", "").replace("]", "")
 
 
+@pytest.mark.parametrize(
+    ("said", "written"),
+    [
+        *(("the priestess came", ""), ("a piston broke", ""), ("we saw the throng there", "")),
+        *(("spurgin said", "Spurgeon"), ("then presten came", "Preston")),
+        ("our sister esperansa prayed", "Esperanza"),
+    ],
+)
+def test_a_rare_word_of_which_it_was_unsure_is_no_name_of_the_church(
+    said: str, written: str
+) -> None:
+    names = "Preston", "Sterling", "Spurgeon", "Esperanza"
+    rules = tuple(Rule(name, (f"hear {name}",), name, source="own") for name in names)
+    church, _ = names_of(rules, common_words("en"), "own")
+    found = church.found(said, range(len(said.split())), common_words("en"))
+    assert list(found.values()) == [written] * bool(written)
+
+
 def test_words_that_are_not_those_of_the_text_tell_nothing() -> None:
     assert unsure_words("one two", [Word("one", 0.1)]) == frozenset()
     assert unsure_words("One, two.", [Word(" One,", 0.9), Word(" two.", 0.1)]) == {1}

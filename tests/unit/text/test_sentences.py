@@ -103,7 +103,10 @@ def test_a_word_or_two_are_a_fragment_whatever_stands_behind_them(text: str, is_
 
 @pytest.mark.parametrize(
     ("partial", "told"),
-    [("And so.", "And so"), ("And so", "And so"), ("Is it?", "Is it?"), ("So..", "So.."), ("", "")],
+    [
+        *(("And so.", "And so"), ("And so", "And so"), ("Is it?", "Is it?"), ("So..", "So..")),
+        *(("", ""), ("神は愛です。", "神は愛です"), ("परमेश्वर प्रेम है।", "परमेश्वर प्रेम है")),
+    ],
 )
 def test_a_full_stop_that_is_only_guessed_is_left_out(partial: str, told: str) -> None:
     assert without_guessed_end(partial) == told

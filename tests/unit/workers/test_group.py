@@ -20,7 +20,7 @@ from pipeline.dictionary.store import Dictionary
 from pipeline.protocol.caption import CaptionMessage, SourceText, TargetText
 from pipeline.workers.base import Engines, TargetEngines
 from pipeline.workers.degradation import Degradation, Waits
-from pipeline.workers.group import SILENT_S, WorkerGroup
+from pipeline.workers.group import SILENT_S, STUCK_S, WorkerGroup
 from pipeline.workers.target import HANG_GRACE_S
 from tests.support.fakes import (
     FakeDetector,
@@ -287,6 +287,16 @@ def test_what_waits_for_the_recognizer_waits_for_the_quick_translator_only_while
     assert group.targets[0].waits(time.monotonic()) == Waits()
     group.stop()
     wait_for(lambda: not group.is_stuck)
+
+
+def test_a_hang_is_seen_while_an_engine_is_degraded(settings: Settings) -> None:
+    recognizer = FakeRecognizer(SCRIPT, degraded_reason="on the CPU instead of the GPU")
+    quick = FakeTranslator("marian", degraded_reason="the server does not answer")
+    group = Watched(settings, None, recognizer=recognizer, partial=quick).group
+    group.may_shed = True
+    group._transcribe.busy_since_s = 1.0
+    assert group.is_transcribing(STUCK_S)
+    assert not group.is_transcribing(STUCK_S + 2.0)
 
 
 def test_a_listener_that_waits_for_room_does_not_hang(settings: Settings) -> None:

@@ -4,6 +4,8 @@ with the first target's pass is tested in test_transcriber.py.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -69,6 +71,24 @@ def test_a_model_that_crashes_is_done_without() -> None:
     worker._take(partial(1))
     assert [report.code for report in reports if isinstance(report, Fault)] == ["model-crashes"]
     assert [report.engine for report in reports if isinstance(report, Caption)] == ["source"]
+
+
+def test_a_caption_that_is_filled_in_leaves_the_current_sentence_its_committed_words() -> None:
+    worker = quick([], FakeTranslator("quick"))
+    earlier = said("en", "Peace.")
+
+    def now(revision: int) -> Transcript:
+        made = partial(revision)
+        return replace(made, utterance=replace(made.utterance, id=2))
+
+    worker._take(now(2))
+    worker._take(now(3))
+    assert worker.quick.commits._stood
+    stood = worker.quick.commits._stood
+    worker._take(earlier)
+    assert worker.quick.commits._stood == stood
+    worker._take(now(4))
+    assert worker.quick.commits._stood.startswith(stood)
 
 
 TWO = load(flags={"translate.source": ["en", "es"]}).settings

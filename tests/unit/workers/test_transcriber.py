@@ -13,7 +13,7 @@ import pytest
 
 from pipeline.config.loader import changed, load
 from pipeline.config.schema import Settings
-from pipeline.core.errors import EngineCancelledError, EngineGoneError, ModelCrashError
+from pipeline.core.errors import EngineCancelledError, EngineError, EngineGoneError, ModelCrashError
 from pipeline.core.reports import Fault, Report, Retranslated, WorkerEnded
 from pipeline.core.standing import Reopened, Token
 from pipeline.core.types import Caption, Pcm, Recognition, Transcript, Translation, Utterance
@@ -348,6 +348,25 @@ def test_one_that_runs_away_on_two_parts_together_hears_the_second_alone() -> No
     both = Utterance(1, 3, True, "silence", 0, 48_000, pcm)
     bench = Bench(first, both, recognizer=astray)
     handed = bench.handed
+    assert [each.transcript.text for each in handed] == ["the lord is", "the lord is good"]
+    assert handed[-1].transcript.utterance is both
+
+
+@pytest.mark.parametrize("error", [EngineError, EngineGoneError])
+def test_one_that_fails_on_two_parts_together_hears_the_second_alone(
+    error: type[EngineError],
+) -> None:
+    halves = {32_000: "the lord is", 16_000: "good"}
+
+    def says(pcm: Pcm, _: bool) -> Recognition:
+        if len(pcm) not in halves:
+            raise error("stt-failed", "It is too long.")
+        return Recognition(halves[len(pcm)], avg_logprob=-0.1)
+
+    pcm = pcm_of(SCRIPT, 3.0)
+    first = Utterance(1, 1, True, "silence", 0, 32_000, pcm[:32_000], can_resume=True)
+    both = Utterance(1, 3, True, "silence", 0, 48_000, pcm)
+    handed = Bench(first, both, recognizer=FakeRecognizer(SCRIPT, says=says)).handed
     assert [each.transcript.text for each in handed] == ["the lord is", "the lord is good"]
     assert handed[-1].transcript.utterance is both
 
