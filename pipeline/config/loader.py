@@ -7,10 +7,12 @@ unknown key, and every error names its origin and the nearest valid key.
 from __future__ import annotations
 
 import difflib
+import json
 import os
 import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -211,7 +213,14 @@ def _environment() -> dict[str, Any]:
         return {}
     try:
         # The only pydantic source that is used: it parses lists and numbers by their types.
-        return EnvSettingsSource(Settings)()
+        tree = EnvSettingsSource(Settings)()
+        # It takes the type of `source` for plain text, and would leave `["en", "es"]` as it is.
+        translate = tree.get("translate")
+        source = translate.get("source") if isinstance(translate, dict) else None
+        if isinstance(source, str) and source.lstrip().startswith("["):
+            with suppress(ValueError):  # then it is refused as it is
+                translate["source"] = json.loads(source)
+        return tree
     except (SettingsError, RecursionError) as error:  # a whole section that is not valid JSON
         reason = str(error).removesuffix(' from source "EnvSettingsSource"')
         fix = f"Set one variable for each key, such as {PREFIX}SERVER__PORT."
