@@ -214,17 +214,17 @@ def _environment() -> dict[str, Any]:
     try:
         # The only pydantic source that is used: it parses lists and numbers by their types.
         tree = EnvSettingsSource(Settings)()
-        # It takes the type of `source` for plain text, and would leave `["en", "es"]` as it is.
-        translate = tree.get("translate")
-        source = translate.get("source") if isinstance(translate, dict) else None
-        if isinstance(source, str) and source.lstrip().startswith("["):
-            with suppress(ValueError):  # then it is refused as it is
-                translate["source"] = json.loads(source)
-        return tree
     except (SettingsError, RecursionError) as error:  # a whole section that is not valid JSON
         reason = str(error).removesuffix(' from source "EnvSettingsSource"')
         fix = f"Set one variable for each key, such as {PREFIX}SERVER__PORT."
         raise ConfigError("config-bad-value", f"environment: {reason}.", fix) from None
+    # It takes the type of `source` for plain text, and leaves `["en", "es"]` as it is.
+    translate = tree.get("translate")
+    source = translate.get("source") if isinstance(translate, dict) else None
+    if isinstance(source, str) and source.lstrip().startswith("["):
+        with suppress(ValueError):  # then it is refused as it is
+            translate["source"] = json.loads(source)
+    return tree
 
 
 def _nest(flags: Mapping[str, Any]) -> dict[str, Any]:

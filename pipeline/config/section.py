@@ -64,7 +64,7 @@ def _path(path: str) -> str:
     if "\0" in path:
         msg = "a path has no null character"
         raise ValueError(msg)
-    return os.path.expanduser(path)
+    return os.path.expanduser(path)  # noqa: PTH111 - `Path` would make "" into "."
 
 
 Text = Annotated[str, Field(min_length=0)]  # with a length pydantic refuses text that is not UTF-8

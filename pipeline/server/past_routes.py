@@ -102,7 +102,7 @@ class PastRoutes:
     async def _refusal(self, request: Request, address: str) -> Response | None:
         """Return why a request is not answered; None if it is. Raises ProtocolError."""
         is_dashboard = request.path.partition("?")[0] == _DASHBOARD
-        # What everyone may read needs no token: a page may still send one that is not valid any more.
+        # What everyone may read needs no token: a page may send one that is not valid any more.
         if self.readers == "everyone" and not is_dashboard:
             return None
         given = request.headers.get_all("Authorization")
