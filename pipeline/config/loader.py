@@ -219,11 +219,10 @@ def _environment() -> dict[str, Any]:
         fix = f"Set one variable for each key, such as {PREFIX}SERVER__PORT."
         raise ConfigError("config-bad-value", f"environment: {reason}.", fix) from None
     # It takes the type of `source` for plain text, and leaves `["en", "es"]` as it is.
-    translate = tree.get("translate")
-    source = translate.get("source") if isinstance(translate, dict) else None
-    if isinstance(source, str) and source.lstrip().startswith("["):
-        with suppress(ValueError):  # then it is refused as it is
-            translate["source"] = json.loads(source)
+    match tree.get("translate"):
+        case {"source": str(source)} as translate if source.lstrip().startswith("["):
+            with suppress(ValueError):  # then it is refused as it is
+                translate["source"] = json.loads(source)
     return tree
 
 
