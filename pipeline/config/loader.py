@@ -219,7 +219,7 @@ def _environment() -> dict[str, Any]:
         fix = f"Set one variable for each key, such as {PREFIX}SERVER__PORT."
         raise ConfigError("config-bad-value", f"environment: {reason}.", fix) from None
     # It takes the type of `source` for plain text, and leaves `["en", "es"]` as it is.
-    match tree.get("translate"):
+    match tree.get("translate", {}):
         case {"source": str(source)} as translate if source.lstrip().startswith("["):
             with suppress(ValueError):  # then it is refused as it is
                 translate["source"] = json.loads(source)
