@@ -9,7 +9,8 @@ sudo scripts/install.sh --rollback         go back to the version before; once m
 sudo scripts/install.sh --uninstall        remove the program and its units; settings and sessions stay
 sudo scripts/install.sh --uninstall --purge   ... and settings, sessions, models and the user as well
 
-  --timers       start and stop it around services (Sunday 09:30 to 13:00) and not at power-on
+  --timers       start and stop it around services (Sunday 09:30 to 13:00) and not at power-on; upgrades keep that
+  --no-timers    start it at power-on again
   --no-start     enable it, but do not start it now
   --now          even where somebody has spoken in the last minute
   --python PATH  the Python to use, 3.11 or newer (default: python3)
@@ -29,12 +30,13 @@ fail() {
   exit "${2:-1}"
 }
 
-root='' python=python3 timers=no start=yes now=no rollback=no uninstall=no purge=no
+root='' python=python3 timers='' start=yes now=no rollback=no uninstall=no purge=no
 while (($#)); do
   case $1 in
     --root) root=${2:?--root needs a folder}; root=${root%/}; shift ;;
     --python) python=${2:?--python needs a path}; shift ;;
     --timers) timers=yes ;;
+    --no-timers) timers=no ;;
     --no-start) start=no ;;
     --now) now=yes ;;
     --rollback) rollback=yes ;;
@@ -252,21 +254,23 @@ if ((${version:-0} >= 254)); then
 fi
 if [[ -z $root ]]; then
   systemctl daemon-reload
+  # An upgrade keeps the timers that an earlier one has set.
+  [[ -n $timers ]] || ! systemctl is-enabled --quiet "$name-start.timer" 2>/dev/null || timers=yes
   if [[ $timers == yes ]]; then
+    begin=try-restart  # it is off between services
     systemctl disable --quiet "$name.service"
     systemctl enable --quiet --now "$name-start.timer" "$name-stop.timer"
   else
+    begin=restart
     systemctl disable --quiet --now "$name-start.timer" "$name-stop.timer"
     systemctl enable --quiet "$name.service"
-    if [[ $start == yes && $changed == yes ]]; then
-      if ! systemctl restart "$name.service"; then
-        [[ -d $opt.old ]] || fail "it was installed but does not start; journalctl -u $name says why"
-        swap
-        systemctl daemon-reload
-        systemctl restart "$name.service" || true
-        fail "the new version does not start, and the one before is back; journalctl -u $name says why"
-      fi
-    fi
+  fi
+  if [[ $start == yes && $changed == yes ]] && ! systemctl "$begin" "$name.service"; then
+    [[ -d $opt.old ]] || fail "it was installed but does not start; journalctl -u $name says why"
+    swap
+    systemctl daemon-reload
+    systemctl restart "$name.service" || true
+    fail "the new version does not start, and the one before is back; journalctl -u $name says why"
   fi
 fi
 

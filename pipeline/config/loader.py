@@ -7,10 +7,12 @@ unknown key, and every error names its origin and the nearest valid key.
 from __future__ import annotations
 
 import difflib
+import json
 import os
 import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -211,11 +213,17 @@ def _environment() -> dict[str, Any]:
         return {}
     try:
         # The only pydantic source that is used: it parses lists and numbers by their types.
-        return EnvSettingsSource(Settings)()
+        tree = EnvSettingsSource(Settings)()
     except (SettingsError, RecursionError) as error:  # a whole section that is not valid JSON
         reason = str(error).removesuffix(' from source "EnvSettingsSource"')
         fix = f"Set one variable for each key, such as {PREFIX}SERVER__PORT."
         raise ConfigError("config-bad-value", f"environment: {reason}.", fix) from None
+    # It takes the type of `source` for plain text, and leaves `["en", "es"]` as it is.
+    match tree.get("translate", {}):
+        case {"source": str(source)} as translate if source.lstrip().startswith("["):
+            with suppress(ValueError):  # then it is refused as it is
+                translate["source"] = json.loads(source)
+    return tree
 
 
 def _nest(flags: Mapping[str, Any]) -> dict[str, Any]:

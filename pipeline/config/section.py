@@ -59,8 +59,16 @@ def _web_address(address: str) -> str:
     return address if address.endswith("/") else f"{address}/"
 
 
+def _path(path: str) -> str:
+    # No system has such a name, and Python's functions raise ValueError for it, not OSError.
+    if "\0" in path:
+        msg = "a path has no null character"
+        raise ValueError(msg)
+    return os.path.expanduser(path)  # noqa: PTH111 - `Path` would make "" into "."
+
+
 Text = Annotated[str, Field(min_length=0)]  # with a length pydantic refuses text that is not UTF-8
-PathText = Annotated[Text, AfterValidator(os.path.expanduser)]
+PathText = Annotated[Text, AfterValidator(_path)]
 """A file or folder; "~" is the user's home."""
 Threads = Annotated[int, Field(ge=1, le=256)]
 Share = Annotated[float, Field(ge=0, le=1)]

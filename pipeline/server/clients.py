@@ -154,6 +154,11 @@ class DisplayLatency:
         if len(sent) > _TIMED:
             del sent[next(iter(sent))]
 
+    def forget(self) -> None:
+        """Forget the times of publishing: another session begins, which counts anew."""
+        # Otherwise a late ack of the old session would hide those of the new one.
+        self._published.clear()
+
     def painted(self, client: Client, seq: int, now_s: float) -> float | None:
         """Record an ack; return the seconds since publishing, None if the ack is not new."""
         published_s = self._published.get(client.board, {}).get(seq)

@@ -254,6 +254,7 @@ class Hub:
         A display gets the language that it asked for when it connected, if this session has it.
         """
         self._boards, self._mode = Boards(boards), mode
+        self._glass.forget()
         # Before `hello`, which contains both: the previous session's values must not be in it.
         self._state, self._reason, self._notice = state, "", notice
         self._metrics.set_state(state)

@@ -101,15 +101,18 @@ class PastRoutes:
 
     async def _refusal(self, request: Request, address: str) -> Response | None:
         """Return why a request is not answered; None if it is. Raises ProtocolError."""
+        is_dashboard = request.path.partition("?")[0] == _DASHBOARD
+        # What everyone may read needs no token: a page may send one that is not valid any more.
+        if self.readers == "everyone" and not is_dashboard:
+            return None
         given = request.headers.get_all("Authorization")
         if given:
             # Headers are ASCII, so pages send the token percent-encoded.
             token = unquote(given[0].removeprefix("Bearer "), errors="surrogateescape")
             await self._admit(address, request.headers, token)
-        elif self.readers == "operators" or request.path.partition("?")[0] == _DASHBOARD:
-            challenge = {"WWW-Authenticate": "Bearer"}
-            return refuse(HTTPStatus.UNAUTHORIZED, "Send the operator's token first.", challenge)
-        return None
+            return None
+        challenge = {"WWW-Authenticate": "Bearer"}
+        return refuse(HTTPStatus.UNAUTHORIZED, "Send the operator's token first.", challenge)
 
     async def _made(self, services: Archive, path: str) -> Response:
         """Return the response for a path, made in the thread when it is its turn.

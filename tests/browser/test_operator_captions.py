@@ -391,6 +391,20 @@ def test_a_caption_that_is_hidden_meanwhile_is_not_brought_back_unawares(
     expect(row(page, 1).locator(".shown .text")).to_have_text("La primera.")
 
 
+def test_a_new_service_closes_what_was_typed_over_a_caption_of_the_one_before(
+    hall: OperatorServer, visit: Visit
+) -> None:
+    page = opened(visit)
+    hall.hear(1, "the first", "La primera.")
+    expect(row(page, 1)).to_have_attribute("aria-current", "true")
+    page.keyboard.press("e")
+    page.locator("#edit-text").fill("La de antes.")
+    reconnect(page)
+    expect(page.locator("#edit-text")).to_have_value("La de antes.")  # the same service
+    hall.adopt("two")
+    expect(page.locator("#edit-dialog")).to_be_hidden()
+
+
 def test_a_save_that_comes_too_late_is_refused_and_loses_nothing_that_was_typed(
     hall: OperatorServer, visit: Visit
 ) -> None:

@@ -92,7 +92,10 @@ def test_a_service_from_its_installation_to_its_end(tmp_path: Path) -> None:
         assert main_pid(church)
 
         # By timers: the service is off at power-on, and timers start and stop it.
+        fourth = main_pid(church)
         church.ok(f"{newer} --timers")
+        assert main_pid(church) not in {"", fourth}  # it was running: now it is the new version
+        church.ok(newer)  # an upgrade keeps the timers
         assert church.show("UnitFileState") == "disabled"
         start, stop = (f"stark-translate-{name}.timer" for name in ("start", "stop"))
         assert church.show("NextElapseUSecRealtime", start).startswith("Sun ")

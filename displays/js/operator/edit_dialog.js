@@ -128,9 +128,10 @@ export class EditDialog {
     if (now.heard === this.#sent.heard && (name === "correct" || now.text === this.#sent.text)) this.#sent = null;
   }
 
-  /** A stretch is off the record: never restore typed text. */
+  /** The caption is off the record, or of a session that is over: never save or restore its text. */
   forget() {
     this.#sent = null;
+    this.#dialog.close();
   }
 
   /** The save was refused: the caption is `entry` now. Show both texts. False if none was sent. */

@@ -39,7 +39,7 @@ const element = Object.fromEntries([...document.querySelectorAll("[id]")].map((o
 const utterances = new Utterances(HISTORY);
 const meter = new Meter();
 const panel = new Panel();
-const server = { link: "connecting", mode: "", state: "", reason: "", source: "", lang: "", targets: [], heard: "" };
+const server = { link: "connecting", session: "", mode: "", state: "", reason: "", source: "", lang: "", targets: [], heard: "" };
 const operator = { token: loadToken(), asked: false, authorized: false, paused: false, blank: false, undo: "", awaits: false, dictionary: "", offRecord: false, offRecordS: 0, song: "off", spoken: [], forced: "" };
 let silenceTimer = 0;
 let drawing = false;
@@ -136,7 +136,9 @@ function draw() {
 
 const RECEIVE = {
   hello(hello) {
-    Object.assign(server, { mode: hello.mode, state: hello.state, reason: hello.reason, source: hello.source, lang: hello.lang, targets: hello.targets });
+    // The ids of another session belong to other captions.
+    if (server.session !== hello.session) editDialog.forget();
+    Object.assign(server, { session: hello.session, mode: hello.mode, state: hello.state, reason: hello.reason, source: hello.source, lang: hello.lang, targets: hello.targets });
     showLanguages(hello, (lang) => connection.subscribe(lang));
     if (!hello.resumed) doubtful.startAgain();
     typing.onHello(hello);

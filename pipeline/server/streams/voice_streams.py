@@ -111,9 +111,10 @@ class VoiceStreams:
 
     async def serve(self, connection: ServerConnection, stream: SoundStream) -> None:
         """Let a connection hear a language until it leaves."""
-        listeners = self._listeners[stream.lang]
-        if listeners:  # otherwise this sound is from before the last listener left
-            connection.transport.write(b"".join(self._last[stream.lang]))
+        listeners, last = self._listeners[stream.lang], self._last[stream.lang]
+        if not listeners:  # this sound is from before the last listener left
+            last.clear()
+        connection.transport.write(b"".join(last))
         listeners.add(connection)
         try:
             await connection.wait_closed()

@@ -47,6 +47,22 @@ def test_one_variable_rolls_an_engine_back(monkeypatch: pytest.MonkeyPatch) -> N
     assert load().settings.translate.final.engine == "marian"
 
 
+def test_a_variable_may_list_the_spoken_languages(monkeypatch: pytest.MonkeyPatch) -> None:
+    name = "STARK_TRANSLATE__TRANSLATE__SOURCE"
+    monkeypatch.setenv(name, '["en", "es"]')
+    loaded = load()
+    assert loaded.settings.translate.spoken == ("en", "es")
+    assert loaded.origins["translate.source"] == "environment"
+    monkeypatch.setenv(name, '["en", ')
+    with pytest.raises(ConfigError, match=r"translate\.source: a language code"):
+        load()
+
+
+def test_a_path_with_a_null_character_is_refused() -> None:
+    error = refused('[session]\ndirectory = "ses\\u0000sions"\n')
+    assert "session.directory: a path has no null character" in error.message
+
+
 def test_a_missing_file_is_refused() -> None:
     with pytest.raises(ConfigError, match=r"nowhere\.toml.*--config") as caught:
         load(Path("nowhere.toml"))

@@ -37,6 +37,16 @@ def test_an_ack_measures_once_and_only_what_was_published() -> None:
     assert display.acked == 2
 
 
+def test_a_late_ack_of_the_session_before_hides_none_of_the_next() -> None:
+    measured, display = DisplayLatency(), client()
+    measured.published(500, 1.0, "es")
+    measured.forget()
+    display.acked = 0  # as `Hub.adopt` does
+    assert measured.painted(display, 500, 2.0) is None
+    measured.published(1, 3.0, "es")
+    assert measured.painted(display, 1, 3.5) == 0.5
+
+
 def test_a_row_for_each_kind_and_language() -> None:
     measured = DisplayLatency()
     phone, other, wall = client(), client(number=2), client("projector", "en", 3)

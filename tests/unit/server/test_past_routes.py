@@ -125,6 +125,14 @@ async def test_everyone_may_read_services_but_no_rehearsal(kept: Path) -> None:
 
 
 @in_loop
+async def test_what_everyone_may_read_needs_no_valid_token(kept: Path) -> None:
+    async with serving(sessions=kept, past_services="everyone") as service:
+        stale = "Bearer that-of-last-year"
+        assert (await service.get("/past", Authorization=stale)).status == 200
+        assert (await service.get("/past/dashboard.html", Authorization=stale)).status == 403
+
+
+@in_loop
 async def test_switched_off_there_is_nothing_even_for_operators(kept: Path) -> None:
     async with serving(sessions=kept, past_services="off") as service:
         reply = await service.get("/past", Authorization=BEARER)

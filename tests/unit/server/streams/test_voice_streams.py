@@ -92,6 +92,24 @@ def test_who_joins_does_not_hear_what_was_hidden_just_before() -> None:
     served(test)
 
 
+def test_nobody_hears_what_was_said_before_the_last_listener_left() -> None:
+    async def test(voices: VoiceStreams, hub: Hub, ask: Ask) -> None:
+        alone, _ = await ask("/listen/es")
+        await reached(lambda: hub.watchers() == {"es": 1})
+        voices.spread("es", b"an hour ago")
+        assert await alone.readexactly(11) == b"an hour ago"
+        next(iter(voices._listeners["es"])).transport.abort()
+        await reached(lambda: hub.watchers() == {})
+        await ask("/listen/es")
+        await reached(lambda: hub.watchers() == {"es": 1})
+        second, _ = await ask("/listen/es")
+        await reached(lambda: hub.watchers() == {"es": 2})
+        voices.spread("es", b"now")
+        assert await second.readexactly(3) == b"now"
+
+    served(test)
+
+
 def test_the_offer_the_limit_and_what_is_not_there() -> None:
     async def test(voices: VoiceStreams, hub: Hub, ask: Ask) -> None:
         reader, _ = await ask("/listen")
