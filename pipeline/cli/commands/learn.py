@@ -114,6 +114,7 @@ def _collect(arguments: argparse.Namespace) -> int:
     given = CollectSettings(
         rules=Dictionary(settings).lexicon.rules,
         everyday=common_words(translate.source),
+        lang=translate.source,
         general=read_general(Path(general), translate.source, translate.target) if general else (),
         speaker=arguments.speaker,
         # A demo that is named is wanted.
