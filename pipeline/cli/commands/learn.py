@@ -73,7 +73,8 @@ def add(commands: Commands) -> None:
     option("--dry-run", action="store_true", help="only say what would be in it")
     add_training_steps(steps)
     add_model_steps(steps)
-    add_step(steps, "focus", _focus, "Say what to look at next: terms, a speaker, captions.")
+    says = "Say what to look at next: terms, a speaker, captions."
+    add_sessions(add_step(steps, "focus", _focus, says))
     says = "Run the steps that are due: collect and focus; with --train also training."
     option = add_step(steps, "cycle", _cycle, says).add_argument
     option("--train", action="store_true", help="also train and compare; nothing is deployed")
@@ -240,9 +241,9 @@ _SHOWN = 10
 
 
 def _focus(arguments: argparse.Namespace) -> int:
-    _, data = opened(arguments)
+    settings, data = opened(arguments)
     with data.hold():
-        found = keep_focus(data)
+        found = keep_focus(data, Path(settings.session.directory))
     _tell_focus(found)
     return 0
 

@@ -112,7 +112,7 @@ def test_a_removal_that_was_interrupted_stops_no_later_step(
     gather(data, *folders)
     data.session_file(folders[0].name).unlink()  # killed before the line in the ledger
     assert gather(data, folders[1]).sessions == 1
-    assert keep_focus(data).captions == 2
+    assert keep_focus(data, tmp_path).captions == 2
     assert last_lesson(data) == ""
     assert gather(data, *folders).new == (folders[0].name,)
 
