@@ -102,6 +102,12 @@ class Session:
         """Records of utterances that have a caption."""
         return [record for record in self.utterances if record.final is not None]
 
+    @property
+    def is_demo(self) -> bool:
+        """Whether all that was shown is the demo's."""
+        # `all` of an empty list is true, but a service without captions is no demo.
+        return bool(self.shown) and all(record.mode == "demo" for record in self.shown)
+
     @cached_property
     def by_id(self) -> dict[int, UtteranceRecord]:
         """Records of utterances by id."""

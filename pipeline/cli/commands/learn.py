@@ -114,8 +114,8 @@ def _collect(arguments: argparse.Namespace) -> int:
     translate = settings.translate
     given = CollectSettings(
         rules=Dictionary(settings).lexicon.rules,
-        everyday=common_words(translate.source),
         lang=translate.source,
+        everyday=common_words(translate.source),
         general=read_general(Path(general), translate.source, translate.target) if general else (),
         speaker=arguments.speaker,
         # A demo that is named is wanted.
@@ -140,7 +140,13 @@ def _collect(arguments: argparse.Namespace) -> int:
 def _judge(arguments: argparse.Namespace) -> int:
     settings, _ = opened(arguments)
     directory = Path(settings.session.directory)
-    fitted = fit_judge(reviewed(_folders(arguments, directory)), in_use(directory))
+    decided = reviewed(
+        _folders(arguments, directory),
+        # As for `collect`: a demo that is named is wanted.
+        demos=bool(arguments.names),
+        on_skipped=lambda folder, why: print(f"{folder.name} was left out: {why}"),
+    )
+    fitted = fit_judge(decided, in_use(directory))
     print(f"{fitted.reviewed} reviewed finals, {fitted.wrong} of them wrong.")
     print(f"AUC on the third held out: {fitted.auc:.3f}; the judge in use {fitted.auc_in_use:.3f}.")
     if not fitted.is_better:

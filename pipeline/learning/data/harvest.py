@@ -138,8 +138,7 @@ def harvest(folder: Path, terms: Sequence[str], speaker: str = "") -> Harvest:
         spoken=tuple((heard, said) for heard, said, _ in spoken),
         spoken_langs=tuple(lang for *_, lang in spoken),
         audio_s=sum(record.end_s - record.start_s for record in shown),
-        # `all` of an empty list is true, but a service without captions is no demo.
-        is_demo=bool(shown) and all(record.mode == "demo" for record in shown),
+        is_demo=session.is_demo,
     )
 
 
