@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import fmean
@@ -158,10 +158,13 @@ def is_serving(directory: Path, now_s: float | None = None) -> bool:
     return False
 
 
-def keep_focus(data: DataFolder) -> Focus:
-    """Find what to look at next and write it to the data folder. Raises LearningError."""
+def keep_focus(data: DataFolder, directory: Path) -> Focus:
+    """Find what to look at next and write it to the data folder. Raises LearningError.
+
+    `directory` holds the sessions.
+    """
     pairs = [pair for each in data.harvests().values() for pair in each.pairs]
-    found = find_focus(pairs, utc_now())
+    found = find_focus(pairs, utc_now(), {folder.name for folder in sessions(directory)})
     data.write_json(FOCUS, asdict(found))
     return found
 
@@ -230,10 +233,11 @@ LEAST_SHARE, MOST_SHARE = 0.05, 0.15
 _TERMS = 8
 
 
-def find_focus(pairs: Sequence[LearningPair], utc: str) -> Focus:
-    """Return what to look at next, from all collected pairs."""
-    # Captions that a person has checked need no second review.
-    scored = [pair for pair in pairs if pair.source == "auto"]
+def find_focus(pairs: Sequence[LearningPair], utc: str, kept: Collection[str]) -> Focus:
+    """Return what to look at next, from all collected pairs; `kept` are the sessions on disk."""
+    # Captions that a person has checked need no second review; those of a deleted session can have
+    # none.
+    scored = [pair for pair in pairs if pair.source == "auto" and pair.session_id in kept]
     return Focus(
         utc=utc,
         terms=_terms(pairs),

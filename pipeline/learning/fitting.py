@@ -6,7 +6,7 @@ judge of finals, an approved final is right, and a corrected or rejected one is 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pipeline.church.fidelity.doubt import DoubtModel, Evidence, dumped, gathered, of_texts, row_of
-from pipeline.core.errors import LearningError, writing
+from pipeline.core.errors import LearningError, SessionError, writing
 from pipeline.core.files import write_whole
 from pipeline.records.utterance import UtteranceRecord
 from pipeline.review.store import read_decisions
@@ -144,23 +144,36 @@ class FittedJudge:
         return self.auc > self.auc_in_use
 
 
-def reviewed(folders: Iterable[Path]) -> list[tuple[Evidence, bool]]:
+def reviewed(
+    folders: Iterable[Path], *, demos: bool, on_skipped: Callable[[Path, SessionError], None]
+) -> list[tuple[Evidence, bool]]:
     """Return the evidence of every reviewed final, and whether it was wrong.
 
-    Raises SessionError.
+    A session that cannot be read is left out, and `on_skipped` gets the reason; one of the demo
+    counts only with `demos`.
     """
     found: list[tuple[Evidence, bool]] = []
     for folder in folders:
-        if not (decisions := read_decisions(folder)):
-            continue
-        session = Session(folder)
-        # A reviewer has judged the operator's version, and the evidence is about the one before.
-        edits = operator_edits(session.messages)
-        for record in session.shown:
-            decided = decisions.get(record.id) if record.id not in edits else None
-            # Only finals with an opinion: in a service the judge sees no others.
-            if decided and decided.outcome != "open" and record.opinion is not None:
-                found.append((evidence_of_record(record), decided.outcome != "approved"))
+        try:
+            found += _reviewed(folder, demos=demos)
+        except SessionError as error:
+            on_skipped(folder, error)
+    return found
+
+
+def _reviewed(folder: Path, *, demos: bool) -> list[tuple[Evidence, bool]]:
+    session = Session(folder)
+    decisions = read_decisions(folder)
+    if not decisions or (session.is_demo and not demos):
+        return []
+    # A reviewer has judged the operator's version, and the evidence is about the one before.
+    edits = operator_edits(session.messages)
+    found: list[tuple[Evidence, bool]] = []
+    for record in session.shown:
+        decided = decisions.get(record.id) if record.id not in edits else None
+        # Only finals with an opinion: in a service the judge sees no others.
+        if decided and decided.outcome != "open" and record.opinion is not None:
+            found.append((evidence_of_record(record), decided.outcome != "approved"))
     return found
 
 

@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 from pipeline.core.percentiles import nearest_rank
 from pipeline.core.types import Check
 from pipeline.dictionary.inflection import pattern
-from pipeline.records.events import FaultEvent, Record, SongEvent
+from pipeline.records.events import FaultEvent, Record, ResumedEvent, SongEvent
 from pipeline.records.health import HealthRecord
 from pipeline.records.quality import Decision, Exclusion, Flag
 from pipeline.records.utterance import UtteranceRecord
@@ -216,6 +216,28 @@ class SummaryRecord:
     """Minutes by which local time was ahead of `utc`."""
 
 
+class DroppedTotals:
+    """What a session dropped: each run of the daemon counts from 0, and the sum is told."""
+
+    def __init__(self) -> None:
+        self._before: Counter[str] = Counter()
+        self._run: Mapping[str, int] = {}
+
+    def add(self, record: Record | SummaryRecord) -> None:
+        """Count a record; only health records and the start of another run matter."""
+        if isinstance(record, HealthRecord):
+            self._run = asdict(record.dropped)  # totals: the last record has all of its run
+        elif isinstance(record, ResumedEvent):
+            self._before.update(self._run)
+            self._run = {}
+
+    def counts(self, **newer: int) -> dict[str, int]:
+        """Return the counts by kind; `newer` are counts of this run that are newer."""
+        total = self._before.copy()
+        total.update({**self._run, **newer})
+        return dict(total)
+
+
 # Counted while they are written, so that the end of a service need not read its file again.
 class SummaryBuilder:
     """Counts the records of a session, one by one, as they are written."""
@@ -239,16 +261,16 @@ class SummaryBuilder:
         self._times = {name: array("d") for name in TIMES}
         self._audio_s = 0.0
         self._utc_offset_min = 0
-        self._dropped: Mapping[str, int] = {}
+        self._dropped = DroppedTotals()
 
     def add(self, record: Record | SummaryRecord) -> None:
         """Count a record; kinds that are not in the summary are ignored."""
+        self._dropped.add(record)
         match record:
             case UtteranceRecord():
                 self._add_utterance(record)
             case HealthRecord():
-                self._audio_s = record.audio_s  # both are totals: the last record has all
-                self._dropped = asdict(record.dropped)
+                self._audio_s = record.audio_s  # a total: the last record has all
                 # The last one counts: a session in the night of a clock change has two.
                 self._utc_offset_min = record.utc_offset_min
             case SongEvent():
@@ -290,7 +312,7 @@ class SummaryBuilder:
             latencies={name: _latency(known) for name, known in self._times.items() if known},
             faults=dict(self._faults),
             # The last health record may be ten seconds old; the recorder counts to the end.
-            dropped={**self._dropped, "records": dropped_records},
+            dropped=self._dropped.counts(records=dropped_records),
             pairs=pairs,
             review=review,
         )

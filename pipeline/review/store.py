@@ -30,6 +30,7 @@ from pipeline.session.reader import JOURNAL, Session, read_session_lines
 from pipeline.session.recorder import writing_to
 from pipeline.session.recordings import recording_path
 from pipeline.session.training_pairs import (
+    NAMES,
     PAIRS,
     QUEUE,
     REJECTED,
@@ -308,9 +309,10 @@ class Review:
 
 
 def _mend_pairs(session: Session) -> None:
-    """Make the files of pairs if a crash prevented the service from making them."""
-    # They are written at the end of a service: a session that crashed lacks them.
-    if session.utterances and not (session.folder / PAIRS).exists():
+    """Make the files of pairs if a crash or a full disk prevented the service from making them."""
+    # They are written one by one at the end of a service: a session that crashed then lacks some.
+    is_whole = all((session.folder / name).exists() for name in NAMES)
+    if session.utterances and not is_whole:
         edits = operator_edits(session.messages)
         with writing_to(session.folder):
             target = session.langs["target"]

@@ -11,7 +11,6 @@ import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict
 from datetime import UTC, date, datetime, timedelta
 from functools import cached_property
 from pathlib import Path
@@ -26,7 +25,7 @@ from pipeline.protocol.caption import CaptionMessage
 from pipeline.protocol.codec import parse_caption, parse_json
 from pipeline.records.events import EndEvent, EventRecord, Record
 from pipeline.records.health import HealthRecord
-from pipeline.records.summary import SummaryRecord
+from pipeline.records.summary import DroppedTotals, SummaryRecord
 from pipeline.records.utterance import CompareRecord, TranslationRecord, UtteranceRecord
 
 log = structlog.get_logger()
@@ -102,6 +101,12 @@ class Session:
         """Records of utterances that have a caption."""
         return [record for record in self.utterances if record.final is not None]
 
+    @property
+    def is_demo(self) -> bool:
+        """Whether all that was shown is the demo's."""
+        # `all` of an empty list is true, but a service without captions is no demo.
+        return bool(self.shown) and all(record.mode == "demo" for record in self.shown)
+
     @cached_property
     def by_id(self) -> dict[int, UtteranceRecord]:
         """Records of utterances by id."""
@@ -130,8 +135,11 @@ class Session:
 
     @property
     def dropped(self) -> Mapping[str, int]:
-        """Counts of dropped items by kind; {} without a health record."""
-        return asdict(self.health[-1].dropped) if self.health else {}
+        """Counts of dropped items by kind, of all runs; {} without a health record."""
+        totals = DroppedTotals()
+        for record in self.records:
+            totals.add(record)
+        return totals.counts()
 
 
 def find_session(name: str, directory: Path) -> Path:

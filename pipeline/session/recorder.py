@@ -274,6 +274,7 @@ class SessionRecorder:
         captions, last_id = len(earlier.messages), earlier.last_id
         resumed = ResumedEvent(utc=utc_now(), captions=captions, last_id=last_id)
         self._diagnostics.add(_line(resumed))
+        self._take_in(resumed)
         self._write()
 
     def _put(self, work: _Work) -> None:

@@ -18,7 +18,7 @@ from pipeline.records.utterance import FinalRecord, PartialRecord, UtteranceReco
 from pipeline.review.report_timeline import ReportedSession
 from pipeline.review.server import ReviewServer
 from pipeline.review.store import Review, Reviewed
-from pipeline.session.training_pairs import PAIRS, QUEUE, Pair, ReviewItem
+from pipeline.session.training_pairs import NAMES, PAIRS, QUEUE, Pair, ReviewItem
 from scripts.support.loop_thread import LoopThread
 from scripts.support.records import compare_record, utterance_record
 
@@ -166,6 +166,8 @@ def reviewable(
     (folder / PAIRS).write_bytes(orjson.dumps(Pair(**pairs[0])) + b"\n")
     items = [ReviewItem(**each, reasons=("agreement:flag",)) for each in pairs[1:]]
     (folder / QUEUE).write_bytes(b"".join(orjson.dumps(item) + b"\n" for item in items))
+    for name in NAMES:  # a service always makes all of them
+        (folder / name).touch()
     return folder
 
 

@@ -44,7 +44,7 @@ def page_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with data.hold():
         rules = [Rule("esther", ("as tar",), "Esther")]
         collect(data, readable, CollectSettings(rules=rules, speaker="Ana María de la Cruz"))
-        keep_focus(data)
+        keep_focus(data, folders[0].parent)
     worse = Difference(50.0, 47.0, -3.0, -4.0, -2.0, 1.0, "worse")
     keep(
         data,

@@ -73,7 +73,8 @@ def add(commands: Commands) -> None:
     option("--dry-run", action="store_true", help="only say what would be in it")
     add_training_steps(steps)
     add_model_steps(steps)
-    add_step(steps, "focus", _focus, "Say what to look at next: terms, a speaker, captions.")
+    says = "Say what to look at next: terms, a speaker, captions."
+    add_sessions(add_step(steps, "focus", _focus, says))
     says = "Run the steps that are due: collect and focus; with --train also training."
     option = add_step(steps, "cycle", _cycle, says).add_argument
     option("--train", action="store_true", help="also train and compare; nothing is deployed")
@@ -113,6 +114,7 @@ def _collect(arguments: argparse.Namespace) -> int:
     translate = settings.translate
     given = CollectSettings(
         rules=Dictionary(settings).lexicon.rules,
+        lang=translate.source,
         everyday=common_words(translate.source),
         general=read_general(Path(general), translate.source, translate.target) if general else (),
         speaker=arguments.speaker,
@@ -138,7 +140,13 @@ def _collect(arguments: argparse.Namespace) -> int:
 def _judge(arguments: argparse.Namespace) -> int:
     settings, _ = opened(arguments)
     directory = Path(settings.session.directory)
-    fitted = fit_judge(reviewed(_folders(arguments, directory)), in_use(directory))
+    decided = reviewed(
+        _folders(arguments, directory),
+        # As for `collect`: a demo that is named is wanted.
+        demos=bool(arguments.names),
+        on_skipped=lambda folder, why: print(f"{folder.name} was left out: {why}"),
+    )
+    fitted = fit_judge(decided, in_use(directory))
     print(f"{fitted.reviewed} reviewed finals, {fitted.wrong} of them wrong.")
     print(f"AUC on the third held out: {fitted.auc:.3f}; the judge in use {fitted.auc_in_use:.3f}.")
     if not fitted.is_better:
@@ -239,9 +247,9 @@ _SHOWN = 10
 
 
 def _focus(arguments: argparse.Namespace) -> int:
-    _, data = opened(arguments)
+    settings, data = opened(arguments)
     with data.hold():
-        found = keep_focus(data)
+        found = keep_focus(data, Path(settings.session.directory))
     _tell_focus(found)
     return 0
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from itertools import zip_longest
 from pathlib import Path
 
 from pipeline.captions.redaction import MARK
@@ -50,7 +51,7 @@ from pipeline.text.words import words
 
 # The files that a session's pairs depend on: if they are unchanged, it is not read again.
 _INPUTS = (JOURNAL, RECORDS, REVIEWED, SCORED)
-_FORM = {"form": "2"}
+_FORM = {"form": "3"}
 """Version of a harvest's format. A new version makes each session be read once more."""
 
 
@@ -95,6 +96,8 @@ class CollectSettings:
 
     rules: Sequence[Rule]
     """The dictionary's rules: they give the church's terms."""
+    lang: str = "en"
+    """The spoken language whose misheard words and names are looked for."""
     everyday: Collection[str] = ()
     """Everyday words: no proposed rule may match only these."""
     shares: TierShares = field(default_factory=TierShares)
@@ -228,12 +231,20 @@ def _sum_up(
     chosen = select(every, settings.general, settings.shares)
     moderate = [pair for pair in every if pair.status == "moderate"]
     # Without pairs that wait for a review: their text may be misheard.
-    texts = [pair.text for pair in every if pair.status != "review"]
-    heard_and_said = [pair for each in ordered for pair in each.spoken]
+    right = [pair for pair in every if pair.status != "review"]
+    texts = [pair.text for pair in right]
+    # What is misheard in one language is often right in another; a mix is of one language.
+    heard_and_said = [
+        pair
+        for each in ordered
+        for pair, lang in zip_longest(each.spoken, each.spoken_langs)
+        if lang in (None, settings.lang)
+    ]
     spoken = confusions(heard_and_said)
     # Words of correct texts and of the shipped everyday sentences count as not misheard.
     usual = Counter(word for text in [*texts, *_everyday()] for word in words(text))
     usual.update(settings.everyday)
+    own = [pair.text for pair in right if pair.source_lang == settings.lang]
     known = [rule.write for rule in settings.rules]
     heard = [phrase for rule in settings.rules for phrase in rule.hear]
     hours = sum(each.audio_s for each in ordered) / 3600
@@ -250,7 +261,7 @@ def _sum_up(
         waiting=sum(pair.status == "review" for pair in every),
         pairs_per_hour=round(accepted / hours, 1) if hours else None,
         bars=bars,
-        new_terms=tuple(new_terms(texts, known)),
+        new_terms=tuple(new_terms(own, known)),
         rules=tuple(proposed_rules(heard_and_said, heard, usual)),
     )
     if not dry_run:

@@ -49,6 +49,8 @@ class Harvest:
     """(heard, said) for each caption that a reviewer has corrected."""
     reviewed_utc: str = ""
     """Time of the last review decision."""
+    spoken_langs: tuple[str, ...] = ()
+    """The language of each of `spoken`; none in a harvest of an earlier version."""
 
     def count(self, status: Status) -> int:
         """Return how many pairs have a status."""
@@ -123,6 +125,7 @@ def harvest(folder: Path, terms: Sequence[str], speaker: str = "") -> Harvest:
             pairs.append(made)
     shown = session.shown
     by_id = {record.id: record for record in shown}
+    spoken = list(_spoken(shown, decisions))
     return Harvest(
         pairs=tuple(pairs),
         judged=tuple(verdicts),
@@ -132,10 +135,10 @@ def harvest(folder: Path, terms: Sequence[str], speaker: str = "") -> Harvest:
             if decision.outcome == "corrected" and key in by_id
         ),
         reviewed_utc=max((decision.utc for decision in decisions.values()), default=""),
-        spoken=tuple(_spoken(shown, decisions)),
+        spoken=tuple((heard, said) for heard, said, _ in spoken),
+        spoken_langs=tuple(lang for *_, lang in spoken),
         audio_s=sum(record.end_s - record.start_s for record in shown),
-        # `all` of an empty list is true, but a service without captions is no demo.
-        is_demo=bool(shown) and all(record.mode == "demo" for record in shown),
+        is_demo=session.is_demo,
     )
 
 
@@ -195,10 +198,10 @@ def _rejudged(record: UtteranceRecord, again: QualityRecord | None) -> Utterance
 
 def _spoken(
     shown: Iterable[UtteranceRecord], decisions: Mapping[int, Reviewed]
-) -> Iterable[tuple[str, str]]:
+) -> Iterable[tuple[str, str, str]]:
     for record in shown:
         decided = decisions.get(record.id)
         reviewed = decided is not None and decided.outcome in ("approved", "corrected")
         said = decided.source if decided and reviewed else record.text
         if said != record.raw_text:
-            yield record.raw_text, said
+            yield record.raw_text, said, record.lang

@@ -96,7 +96,7 @@ def test_a_service_that_begins_ends_the_step(
 def test_the_focus_is_kept_for_the_dashboard(tmp_path: Path) -> None:
     data = DataFolder(tmp_path)
     assert read_focus(data) is None
-    assert keep_focus(data) == read_focus(data)
+    assert keep_focus(data, tmp_path) == read_focus(data)
     (tmp_path / "focus.json").write_text("{")
     with pytest.raises(LearningError) as raised:
         read_focus(data)

@@ -44,7 +44,7 @@ def test_the_page_tells_what_to_look_at_next(folders: list[Path], tmp_path: Path
     rule = Rule("esther", ("as tar",), "Esther")
     with data.hold():
         collect(data, folders, CollectSettings(rules=[rule], speaker="<Ana>"))
-        keep_focus(data)
+        keep_focus(data, folders[0].parent)
     assert figures(folders[0], data.harvest(NAME)).terms == 1.0, "extra was heard for Esther"
     page = dashboard(folders, data)
     for said in (

@@ -11,10 +11,11 @@ import pytest
 
 from pipeline.church.fidelity.doubt import OWN, Evidence, Judge, in_use, shipped
 from pipeline.core.errors import LearningError
-from pipeline.core.types import Check, Opinion, Word
+from pipeline.core.types import Check, Mode, Opinion, Word
 from pipeline.learning.fitting import evidence_of_record, fit_judge, reviewed, write_judge
 from pipeline.records.utterance import FinalRecord, judged
 from pipeline.review.store import Review
+from pipeline.session.reader import RECORDS
 from pipeline.session.recorder import SessionRecorder
 from scripts.support.journal import message
 from scripts.support.records import utterance_record
@@ -27,6 +28,12 @@ def decided(count: int, *, wrong: float = 0.4) -> list[tuple[Evidence, bool]]:
     rng = random.Random(8)
     judged = [rng.random() < wrong for _ in range(count)]
     return [(Evidence(heard=rng.gauss(-3 if bad else -0.5, 0.7)), bad) for bad in judged]
+
+
+def evidence(folders: list[Path], told: list[Path] | None = None) -> list[tuple[Evidence, bool]]:
+    """Return the evidence of what was reviewed; `told` gets the sessions that are left out."""
+    left_out = [] if told is None else told
+    return reviewed(folders, demos=False, on_skipped=lambda folder, _: left_out.append(folder))
 
 
 def test_what_people_decided_is_learnt(tmp_path: Path) -> None:
@@ -90,10 +97,31 @@ def test_approving_an_operator_s_correction_does_not_approve_what_was_corrected(
             texts = {"source": item.source, "target": item.target}
             review.decide(item.id, "approved", reviewer="Ana", **texts)
         assert {item.source for item in review.items()} == {"Turn to Ezra.", "Turn to extra."}
-    assert len(reviewed([made.folder])) == 1
+    assert len(evidence([made.folder])) == 1
 
 
 def test_finals_without_an_opinion_teach_nothing(tmp_path: Path) -> None:
     folder = hold(tmp_path, [GOOD])
     decide(folder, 1, "approved", GOOD.source, GOOD.target)
-    assert reviewed([folder]) == []
+    assert evidence([folder]) == []
+
+
+def test_a_demo_teaches_nothing_and_a_damaged_session_costs_only_itself(tmp_path: Path) -> None:
+    folders = []
+    services: dict[str, Mode] = {"live": "live", "demo": "demo", "broken": "live"}
+    for directory, mode in services.items():
+        made = SessionRecorder(tmp_path / directory, source="en", targets=("es",), on_fault=print)
+        made.start()
+        made.caption(message(1, GOOD.source, GOOD.target), "es")
+        record = utterance_record(1, GOOD.source, mode=mode)
+        translated = FinalRecord(lang="es", text=GOOD.target, engine="gemma", avg_logprob=-0.5)
+        made.record(judged(replace(record, final=translated, opinion=Opinion(-1.0, -3.0, 0.4))))
+        assert made.close(5.0)
+        decide(made.folder, 1, "approved", GOOD.source, GOOD.target)
+        folders.append(made.folder)
+    live, demo, broken = folders
+    (broken / RECORDS).write_bytes(b"{\n{\n")
+    told: list[Path] = []
+    assert len(evidence([broken, demo, live], told)) == 1
+    assert told == [broken]
+    assert len(reviewed([demo, live], demos=True, on_skipped=print)) == 2

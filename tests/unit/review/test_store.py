@@ -17,6 +17,7 @@ import pytest
 from pipeline.core.errors import ProtocolError, SessionError
 from pipeline.core.types import Word
 from pipeline.review.store import REVIEWED, Review, priority
+from pipeline.session.recorder import SessionRecorder
 from pipeline.session.training_pairs import PAIRS, QUEUE, Pair, pair_of, parse_review_item
 from scripts.support.journal import message, pair, reviewable, session
 from tests.support.reviews import lines, outcomes, pairs
@@ -206,6 +207,23 @@ def test_a_full_disk_is_told_and_nothing_is_half_done(folder: Path, review: Revi
     assert [key for key, *_ in pairs(folder)] == [1, 2]
     approve(review, 3)
     assert [key for key, *_ in pairs(folder)] == [1, 2, 3]
+
+
+def test_a_queue_that_did_not_fit_on_the_disk_is_reviewed_once_there_is_room(
+    tmp_path: Path,
+) -> None:
+    made = SessionRecorder(tmp_path, source="en", targets=("es",), on_fault=lambda _: None)
+    made.start()
+    made.caption(message(1, "Turn to extra.", "Vayan a extra."), "es")
+    made.record(replace(kept(final(), draft()), id=1, flags=("doubt:flag",)))
+    # Only this file cannot be written, like the largest one on a disk that is nearly full.
+    blocked = made.folder / f"{QUEUE}.tmp"
+    blocked.mkdir()
+    assert not made.close(5.0)
+    assert (made.folder / PAIRS).exists()
+    blocked.rmdir()
+    with closing(Review(made.folder)) as review:
+        assert review.left == 1
 
 
 def test_a_torn_last_pair_goes(folder: Path) -> None:

@@ -23,8 +23,9 @@ from pipeline.core.files import GrowingFile
 from pipeline.core.formats import utc_now
 from pipeline.core.reports import Fault
 from pipeline.records.events import CommandEvent
+from pipeline.records.health import Dropped
 from pipeline.review.store import Review
-from pipeline.session.reader import read_journal, read_records
+from pipeline.session.reader import Session, read_journal, read_records
 from pipeline.session.recorder import SessionRecorder
 from pipeline.session.resume import Unfinished, in_use, unfinished_session
 from scripts.support.journal import message
@@ -341,6 +342,20 @@ def test_a_session_that_goes_on_while_the_disk_is_full_has_whole_transcripts_in_
     assert (made.folder / "transcript.es.txt").read_text() == "Gracia.\nPaz.\n"
     assert (made.folder / "transcript.es.vtt").read_text().startswith("WEBVTT")
     assert [fault.code for fault in faults] == ["session-unwritable"]
+
+
+def test_what_was_dropped_before_a_crash_still_counts(tmp_path: Path) -> None:
+    before = recorder(tmp_path)
+    before.record(health_record(dropped=Dropped(blocks=7, records=0, partials=2, drafts=0)))
+    assert before.close(5)
+    earlier = Unfinished(before.folder, NOW, (), tuple(read_records(before.folder)))
+    made = SessionRecorder(tmp_path, source="en", targets=("es",), on_fault=print, earlier=earlier)
+    made.start()
+    made.record(health_record(dropped=Dropped(blocks=0, records=0, partials=1, drafts=0)))
+    assert made.close(5)
+    dropped = {"blocks": 7, "records": 0, "partials": 3, "drafts": 0}
+    assert Session(made.folder).dropped == dropped
+    assert orjson.loads((made.folder / "summary.json").read_bytes())["dropped"] == dropped
 
 
 def test_a_clock_that_was_set_during_the_service_does_not_move_its_audio() -> None:

@@ -18,6 +18,11 @@ from pipeline.dictionary.rules import Rule
 from pipeline.learning.cycle import keep_focus
 from pipeline.learning.data.collect import Collected, CollectSettings, collect, remove
 from pipeline.learning.data.folder import DataFolder, last_lesson
+from pipeline.protocol.caption import SourceText
+from pipeline.records.utterance import FinalRecord, judged
+from pipeline.session.recorder import SessionRecorder
+from scripts.support.journal import message
+from scripts.support.records import utterance_record
 from tests.support.services import GOOD, NAME, STARTED, UNSURE, WRONG, Said, decide, hold
 
 RULES = (Rule("ezra", ("as rah",), "Ezra"),)
@@ -107,7 +112,7 @@ def test_a_removal_that_was_interrupted_stops_no_later_step(
     gather(data, *folders)
     data.session_file(folders[0].name).unlink()  # killed before the line in the ledger
     assert gather(data, folders[1]).sessions == 1
-    assert keep_focus(data).captions == 2
+    assert keep_focus(data, tmp_path).captions == 2
     assert last_lesson(data) == ""
     assert gather(data, *folders).new == (folders[0].name,)
 
@@ -148,6 +153,31 @@ def test_new_names_and_rules_are_told(tmp_path: Path, data: DataFolder) -> None:
     made = gather(data, folder)
     assert ("Okafor", 2) in made.new_terms or ("Okafor", 3) in made.new_terms
     assert [rule.said for rule in made.rules if rule.heard == "oak"] == ["Okafor"]
+
+
+def test_what_is_misheard_in_another_language_is_no_mistake_in_this_one(
+    tmp_path: Path, data: DataFolder
+) -> None:
+    made = SessionRecorder(tmp_path, source="en", targets=("es",), on_fault=print)
+    made.start()
+    for key in (1, 2):
+        text = "Wir danken die Gemeinde und Gnade."
+        final = FinalRecord(lang="es", text=f"Damos gracias {key}.", engine="gemma")
+        record = replace(utterance_record(key, text), lang="de", final=final, partial=None)
+        shown = replace(message(key, text, final.text), source=SourceText("de", text))
+        made.caption(shown, "es")
+        made.record(judged(record))
+    assert made.close(5.0)
+    for key in (1, 2):
+        said = "Wir danken der Gemeinde und Gnade."
+        decide(made.folder, key, "corrected", said, f"Damos gracias {key}.")
+    english = gather(data, made.folder)
+    assert (english.rules, english.new_terms) == ((), ())
+    assert orjson.loads((data.path / "confusions.json").read_bytes()) == []
+    german = gather(data, made.folder, settings=replace(SETTINGS, lang="de"))
+    assert [name for name, _ in german.new_terms] == ["Gemeinde", "Gnade"]
+    (confusion,) = orjson.loads((data.path / "confusions.json").read_bytes())
+    assert confusion == {"said": "der", "heard": "die", "count": 2}
 
 
 def test_a_full_disk_is_told_and_costs_nothing_that_was_there(
