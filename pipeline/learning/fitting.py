@@ -180,12 +180,11 @@ def _reviewed(folder: Path, *, demos: bool) -> list[tuple[Evidence, bool]]:
 def evidence_of_record(record: UtteranceRecord) -> Evidence:
     """Return the evidence about a final in a session's record."""
     final = record.final
-    text, lang = (final.text, final.lang) if final else ("", record.lang)
     return gathered(
         record.opinion,
         final.avg_logprob if final else None,
         record.words,
-        of_texts(record.text, record.lang, text, lang, record.checks),
+        of_texts(record.text, record.lang, final.text if final else "", record.checks),
     )
 
 

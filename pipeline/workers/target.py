@@ -68,7 +68,7 @@ class TargetWorkers:
         self._emit = emit
         self._shed = shed
         self._glossaries = glossaries
-        self._judge = Judge(judge, self.lang) if judge else None
+        self._judge = Judge(judge) if judge else None
         self._sound_since_s = sound_since_s
         self._is_first = ask is not None
         self.degradation = degradation or Degradation()

@@ -4,8 +4,8 @@
                                                       and models/starter/acceptance.json
     python -m training.train.train_doubt --check      only says how good the one there is
     python -m training.train.train_doubt --collect    has the translators in use make them all anew
-    python -m training.train.train_doubt --words      counts the words that starters learn from and
-                                                      their translations: models/doubt/*.txt
+    python -m training.train.train_doubt --words      counts the words that starters learn from:
+                                                      models/doubt/words_en.txt
 
 The comment at the top of training/data/judged_finals.tsv says what is in it. Half of the sentences,
 drawn by a hash of the source, is held out: every figure that is printed is of these.
@@ -50,13 +50,11 @@ from pipeline.learning.fitting import auc, fit, lowest_bar
 from pipeline.learning.manifest import sha256 as sha256_of
 from scripts.bench.meaning.chain import Chain, settings_for
 from training.data.corpora import SPANISH, read_pairs, written_for_us
-from training.data.lexicon import lexicon
 
-LISTS = bundled("models", "doubt")
-WEIGHTS = LISTS / "weights.json"
+WEIGHTS = bundled("models", "doubt", "weights.json")
+WORDS = bundled("models", "doubt", "words_en.txt")
 JUDGED = Path(__file__).parents[1] / "data" / "judged_finals.tsv"
 _TATOEBA = "tatoeba:"
-_TARGETS = (SPANISH, "fr")
 _SERVICE = "service"
 """The kind whose sentences follow each other as in a service; other kinds are single sentences."""
 _MOST_WRONG = MOST_WRONG / 2
@@ -177,7 +175,7 @@ def report(model: DoubtModel, held_out: Sequence[JudgedFinal]) -> float:
         print(f"{name}: {_told(model, some)}")
         if name == "all" or name in {each.lang for each in held_out}:
             print(f"  without its own log-probability: {_told(blind, some)}")
-            judge = Judge(model, SPANISH)
+            judge = Judge(model)
             marked: dict[bool, list[bool]] = {False: [], True: []}
             for each in sorted(some, key=lambda each: each.hash):
                 is_marked = judge.is_among_worst(model.probability(each.evidence))
@@ -198,7 +196,7 @@ def bars(model: DoubtModel, finals: Sequence[JudgedFinal]) -> dict[str, float]:
     found: dict[str, float] = {}
     finals = [each for each in finals if each.kind == _SERVICE]
     for lang in sorted({each.lang for each in finals}):
-        judge = Judge(model, lang)
+        judge = Judge(model)
         mine = sorted((f for f in finals if f.lang == lang), key=lambda each: each.hash)
         sure = [(each, _certainty(each)) for each in mine
                 if not judge.is_among_worst(model.probability(each.evidence))
@@ -223,13 +221,6 @@ def _certainty(final: JudgedFinal) -> float:
     mean = final.evidence.final_mean
     value = certainty(None if mean is None else math.exp(min(0.0, mean)), final.evidence.agreement)
     return value or 0.0
-
-
-def _write_words() -> None:
-    for lang in _TARGETS:
-        pairs = [pair for some in written_for_us(lang).values() for pair in some]
-        (LISTS / f"lexicon_en_{lang}.txt").write_text(lexicon(pairs), encoding="utf-8")
-    (LISTS / "words_en.txt").write_text(counted(pair.en for pair in pairs), encoding="utf-8")
 
 
 def _scores(model: DoubtModel, some: Sequence[JudgedFinal]) -> tuple[list[float], list[bool]]:
@@ -261,12 +252,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--check", action="store_true", help="only check the one that ships")
     parser.add_argument("--collect", action="store_true", help="make the finals anew")
     parser.add_argument("--tatoeba", type=Path, help="with --collect: pairs of Tatoeba")
-    parser.add_argument("--words", action="store_true", help="count words and translations")
+    parser.add_argument("--words", action="store_true", help="count the words that are learnt")
     parser.add_argument("--out", type=Path, default=WEIGHTS, help="where it is written")
     parser.add_argument("--bars", type=Path, default=bundled(*SHIPPED), help="and the bars")
     arguments = parser.parse_args(argv)
     if arguments.words:
-        _write_words()
+        learnt_from = [pair.en for pairs in written_for_us(SPANISH).values() for pair in pairs]
+        WORDS.write_text(counted(learnt_from), encoding="utf-8")
         return 0
     comment, finals = read(arguments.judged)
     if arguments.collect:

@@ -20,7 +20,6 @@ import numpy as np
 import structlog
 from numpy.typing import NDArray
 
-from pipeline.church.fidelity.coverage import coverage, lexicon_of
 from pipeline.church.fidelity.given_text import given
 from pipeline.church.fidelity.rarity import rarity
 from pipeline.core.resources import bundled
@@ -62,8 +61,6 @@ class Evidence:
     """Church words without their rendering; at most three."""
     rarity: float | None = None
     """How rare the rarest word of the source is, 0 to 7."""
-    coverage: float | None = None
-    """Logarithm of the share of usual translations of the two worst translated words."""
     heard: float | None = None
     """Logarithm of the probability of the least certain recognized word."""
 
@@ -103,7 +100,7 @@ def evidence_of(caption: Caption) -> Evidence:
         caption.opinion,
         caption.translation.avg_logprob if caption.translation else None,
         transcript.recognition.words,
-        of_texts(transcript.text, transcript.lang, caption.text, caption.lang, caption.checks),
+        of_texts(transcript.text, transcript.lang, caption.text, caption.checks),
     )
     # The judge is not fitted to the quick translator's confidence in its own text.
     return replace(evidence, final_mean=None) if _is_alone(caption) else evidence
@@ -113,7 +110,7 @@ def gathered(
     opinion: Opinion | None,
     final_mean: float | None,
     words: Sequence[Word],
-    texts: Mapping[str, float | None],
+    texts: Mapping[str, float],
 ) -> Evidence:
     """Return the evidence from a second opinion, log-probabilities, words and `of_texts`."""
     return Evidence(
@@ -129,17 +126,13 @@ def gathered(
 class Judge:
     """Judges the finals of one language in a service, in order."""
 
-    def __init__(self, model: DoubtModel, target: str) -> None:
-        """Begin a service with the probabilities of the finals that `model` was fitted to.
-
-        `target` is the language of the finals.
-        """
+    def __init__(self, model: DoubtModel) -> None:
+        """Begin a service with the probabilities of the finals that `model` was fitted to."""
         self._model = model
         # Sorted, as `insort` needs it, and a new list for this language.
         self._seen = sorted(model.usual)
-        # Reads the lists of words now: during a service too many open files may prevent that.
+        # Reads the word list now: during a service too many open files may prevent that.
         rarity("", "en")
-        lexicon_of("en", target)
 
     def judged(self, final: Caption) -> Caption:
         """Return a final with the probability that it is wrong, if there is evidence.
@@ -168,23 +161,20 @@ def _is_alone(final: Caption) -> bool:
     return final.opinion is None and final.engine == "marian" and final.translation is not None
 
 
-def of_texts(
-    said: str, lang: str, target: str, target_lang: str, checks: Sequence[Check]
-) -> dict[str, float | None]:
+def of_texts(said: str, lang: str, target: str, checks: Sequence[Check]) -> dict[str, float]:
     """Return the features of the two texts and of their checks.
 
     The translator's input (`given`) is compared, not what was `said` in `lang`.
     """
     source = given(said, lang)
     doubtful = [check.kind for check in checks if check.outcome == "doubtful"]
+    rare = rarity(source, lang)
     return {
         # An empty text counts as one letter, since zero has no logarithm.
         "length": abs(math.log(max(1.0, length(target)) / max(1.0, length(source)))),
         "rules": float(min(3, sum(kind in _EXACT for kind in doubtful))),
         "terms": float(min(3, doubtful.count("term"))),
-        "rarity": rarity(source, lang),
-        "coverage": coverage(source, lang, target, target_lang),
-    }
+    } | ({} if rare is None else {"rarity": rare})
 
 
 def dumped(model: DoubtModel) -> str:

@@ -71,9 +71,7 @@ class Chain:
             message = "The benchmark of meaning compares a quick translator with a final one."
             raise UsageError("translator-none", message, "Give translate.partial and .final each.")
         self._dictionary = Dictionary(self.settings)
-        self._judge = Judge(
-            in_use(Path(self.settings.session.directory)), self.settings.translate.target
-        )
+        self._judge = Judge(in_use(Path(self.settings.session.directory)))
         self._drafts = DraftQueue(DRAFT_LIMIT)
         self._shown: list[Caption] = []
         self._said = 0

@@ -42,7 +42,7 @@ def test_what_people_decided_is_learnt(tmp_path: Path) -> None:
     assert made.is_better
     write_judge(made.model, tmp_path / OWN)
     assert in_use(tmp_path) == made.model
-    judge = Judge(made.model, "es")
+    judge = Judge(made.model)
     assert judge.is_among_worst(made.model.probability(Evidence(heard=-4.0)))
 
 

@@ -49,7 +49,7 @@ def test_a_judge_is_read_back_and_another_versions_is_refused() -> None:
 
 @pytest.mark.parametrize("has_own", [True, False])
 def test_the_judge_that_ships_doubts_what_is_plainly_wrong(*, has_own: bool) -> None:
-    model, judge = shipped(), Judge(shipped(), "es")
+    model, judge = shipped(), Judge(shipped())
     good = Evidence(quick_mean=-0.5, quick_least=-2.0, agreement=0.8, length=0.05)
     bad = Evidence(quick_mean=-6.0, quick_least=-14.0, agreement=0.3, length=0.7, rules=1.0)
     if has_own:
@@ -67,14 +67,14 @@ def test_how_sure_the_translator_was_counts() -> None:
 
 def test_the_worst_share_of_a_service_is_doubtful_however_sure_its_translator_is() -> None:
     for low in (0.3, 0.6):
-        judge = Judge(shipped(), "es")
+        judge = Judge(shipped())
         doubts = [low + 0.3 * (number * 37 % 400) / 400 for number in range(400)]
         marked = [judge.is_among_worst(doubt) for doubt in doubts]
         assert sum(marked[200:]) / 200 == pytest.approx(SHARE, abs=0.05)
 
 
 def test_in_a_service_that_goes_well_nothing_is_doubtful() -> None:
-    judge = Judge(shipped(), "es")
+    judge = Judge(shipped())
     assert not any(judge.is_among_worst(0.001 * number) for number in range(240))
 
 
@@ -84,24 +84,20 @@ def test_a_final_of_the_quick_translator_alone_is_judged_by_the_rules() -> None:
     original = caption(1, said, "Doce hombres vinieron a la casa del Señor.", final=True)
     final = replace(original, translation=alone)
     assert evidence_of(final).final_mean is None  # Marian would judge itself
-    right = Judge(shipped(), "es").judged(final)
+    right = Judge(shipped()).judged(final)
     assert right.doubt is not None
     assert not right.is_doubtful
     lost = Check("number", "doubtful", "Twelve")
-    assert Judge(shipped(), "es").judged(replace(final, checks=(lost,))).is_doubtful
+    assert Judge(shipped()).judged(replace(final, checks=(lost,))).is_doubtful
     short = replace(caption(1, "Please stand.", "Por favor, pónganse de pie.", final=True),
                     translation=alone)  # fmt: skip
-    assert not Judge(shipped(), "es").judged(short).is_doubtful
+    assert not Judge(shipped()).judged(short).is_doubtful
 
 
 def test_a_reference_is_compared_as_the_translator_got_it() -> None:
     said = "Second Corinthians, chapter twelve, verse nine."
     final = caption(1, said, "2 Corintios 12:9.", final=True)
     assert evidence_of(final).length == pytest.approx(math.log(19 / 17))  # 47 spoken letters
-
-
-def _length(said: str, translated: str) -> float:
-    return of_texts(said, "en", translated, "es", [])["length"] or 0.0
 
 
 @pytest.mark.parametrize(
@@ -111,13 +107,13 @@ def _length(said: str, translated: str) -> float:
 )
 def test_a_right_translation_is_as_long_in_every_script(translated: str) -> None:
     said = "The Lord is my shepherd; I shall not want."
-    spanish = _length(said, "El Señor es mi pastor, nada me falta.")
-    assert _length(said, translated) < spanish + 0.25
-    assert _length(said, translated[: len(translated) // 3]) > spanish + 0.5
+    spanish = of_texts(said, "en", "El Señor es mi pastor, nada me falta.", [])["length"]
+    assert of_texts(said, "en", translated, [])["length"] < spanish + 0.25
+    assert of_texts(said, "en", translated[: len(translated) // 3], [])["length"] > spanish + 0.5
 
 
 def test_what_nobody_has_an_opinion_of_is_not_judged() -> None:
     original = caption(1, "Twelve men came.", "Doce hombres.", final=True)
     alone = replace(original, translation=Translation("", "marian"))
     for final in (original, replace(alone, engine="gemma"), replace(alone, engine="source")):
-        assert Judge(shipped(), "es").judged(final).doubt is None
+        assert Judge(shipped()).judged(final).doubt is None
