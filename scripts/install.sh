@@ -262,6 +262,7 @@ if [[ -z $root ]]; then
     systemctl enable --quiet --now "$name-start.timer" "$name-stop.timer"
   else
     begin=restart
+    ! systemctl is-enabled --quiet "$name-start.timer" 2>/dev/null || say "starts at power-on again"
     systemctl disable --quiet --now "$name-start.timer" "$name-stop.timer"
     systemctl enable --quiet "$name.service"
   fi

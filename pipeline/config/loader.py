@@ -221,7 +221,7 @@ def _environment() -> dict[str, Any]:
     # It takes the type of `source` for plain text, and leaves `["en", "es"]` as it is.
     match tree.get("translate", {}):
         case {"source": str(source)} as translate if source.lstrip().startswith("["):
-            with suppress(ValueError):  # then it is refused as it is
+            with suppress(ValueError, RecursionError):  # then it is refused as it is
                 translate["source"] = json.loads(source)
     return tree
 

@@ -82,9 +82,9 @@ def deploy(
     config = _config(loaded)
     # By content, not by name: only the exact file that was compared may be deployed.
     digest = sha256(weights)
-    comparison = _told(data, role, digest)
+    comparison = _told(data, role, digest, loaded.settings)
     if not force:
-        _require_verdict(comparison, loaded.settings)
+        _require_verdict(comparison)
     prompt = prompt or (comparison.prompt if comparison else "")
     store = ModelLibrary.of(loaded.settings)
     _require_own_name(store, role, name, digest)
@@ -142,15 +142,20 @@ def read_deployments(data: DataFolder) -> list[Deployment]:
     return _HISTORY.read(data)
 
 
-def _told(data: DataFolder, role: Role, digest: str) -> ModelComparison | None:
-    """Return the last comparison that had this model as the new one."""
-    every = reversed(read_comparisons(data))
+def _told(data: DataFolder, role: Role, digest: str, settings: Settings) -> ModelComparison | None:
+    """Return the last comparison of this model, as the new one, with the model in use."""
+    in_use = _in_use(role, settings)
     # The newest counts: a second comparison may have had more sentences.
-    return next((each for each in every if (each.role, each.new_sha256) == (role, digest)), None)
+    for each in reversed(read_comparisons(data)):
+        # Itself: it is deployed again, under another name.
+        is_with_it = in_use in (each.old_sha256, each.new_sha256, "")
+        if is_with_it and (each.role, each.new_sha256) == (role, digest):
+            return each
+    return None
 
 
-def _require_verdict(told: ModelComparison | None, settings: Settings) -> None:
-    if told is None or not _is_with_model_in_use(told, settings):
+def _require_verdict(told: ModelComparison | None) -> None:
+    if told is None:
         raise LearningError(
             "not-compared",
             "This model was not compared with the one in use.",
@@ -164,14 +169,12 @@ def _require_verdict(told: ModelComparison | None, settings: Settings) -> None:
         )
 
 
-def _is_with_model_in_use(told: ModelComparison, settings: Settings) -> bool:
-    """Whether a comparison is with the model in use; true if that is not on this machine."""
+def _in_use(role: Role, settings: Settings) -> str:
+    """Return the SHA-256 of the model in use, "" if that is not on this machine."""
     with suppress(StarkError, OSError):
-        if name := models_in_use(settings).get(told.role):
-            weights = weights_of(resolve(told.role, name, ModelLibrary.of(settings)))
-            # Itself: it is deployed again, under another name.
-            return sha256(weights) in (told.old_sha256, told.new_sha256)
-    return True
+        if name := models_in_use(settings).get(role):
+            return sha256(weights_of(resolve(role, name, ModelLibrary.of(settings))))
+    return ""
 
 
 def _require_own_name(store: ModelLibrary, role: Role, name: str, digest: str) -> None:

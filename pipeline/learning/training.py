@@ -13,6 +13,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -154,16 +155,21 @@ def train(
         raise LearningError(code, f"There is no {name} in {order.material}.", fix)
     every, inputs = commands(order), _inputs(order)
     if not _goes_on(order):
-        (order.out / _CHECKPOINT).unlink(missing_ok=True)
+        with suppress(FileNotFoundError):
+            checkpoint = order.out / _CHECKPOINT
+            checkpoint.replace(checkpoint.with_suffix(".old"))
     _note(order, inputs, is_over=False)
-    try:
-        # In separate processes: the converter needs the trainer's memory.
-        for command in every:
-            _run(command, checkout, on_line)
-    # A trainer that has learnt nothing in its minutes is over as well; a service interrupts it.
-    except LearningError:
-        _note(order, inputs, is_over=True)
-        raise
+    # In separate processes: the converter needs the trainer's memory.
+    for command in every:
+        exit_code, last = _run(command, checkout, on_line)
+        if exit_code:
+            # A trainer that has learnt nothing in its minutes is over. One that was killed goes on.
+            _note(order, inputs, is_over=exit_code > 0 and command is every[0])
+            raise LearningError(
+                "training-failed",
+                f"{command[2]} ended with {exit_code}: {last}",
+                "Start it again: it goes on from its last checkpoint.",
+            )
     _note(order, inputs, is_over=True)
     return order.out / "model"
 
@@ -220,8 +226,11 @@ def _module(name: str, *arguments: str) -> list[str]:
     return [sys.executable, "-m", f"{_TRAINERS}.{name}", *arguments]
 
 
-def _run(command: Sequence[str], checkout: Path, on_line: Callable[[str], None]) -> None:
-    """Run a program in the checkout; pass on its lines as they come. Raises LearningError."""
+def _run(command: Sequence[str], checkout: Path, on_line: Callable[[str], None]) -> tuple[int, str]:
+    """Run a program in the checkout; pass on its lines as they come.
+
+    Returns its exit code, negative for a signal, and its last line.
+    """
     last = ""
     with subprocess.Popen(  # noqa: S603 - our own trainers
         ["nice", "-n", "19", *command],  # noqa: S607 - of every Linux
@@ -237,9 +246,4 @@ def _run(command: Sequence[str], checkout: Path, on_line: Callable[[str], None])
             last = line.strip() or last
             on_line(line.rstrip())
     # After the block, whose end waits for the process.
-    if process.returncode:
-        raise LearningError(
-            "training-failed",
-            f"{command[2]} ended with {process.returncode}: {last}",
-            "Start it again: it goes on from its last checkpoint.",
-        )
+    return process.returncode, last

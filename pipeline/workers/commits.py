@@ -53,7 +53,7 @@ class Commitments:
     def prefix(self, utterance: Utterance, stt: Stt, lang: str) -> tuple[int, ...]:
         """Return the ids of the tokens with which the recognition of a partial must begin.
 
-        None if they are in another language than `lang`.
+        Empty if they are in another language than `lang`.
         `stt` applies from the start of an utterance. An utterance that resumes after it seemed over
         starts fresh only if its final took back committed words, since these were misheard.
         """

@@ -51,7 +51,8 @@ export class EditDialog {
         this.#dialog.close();
       } else {
         this.#newsSays.textContent = wording.not_done;
-        [this.#news.hidden, this.#newsTake.hidden] = [false, true];
+        this.#news.hidden = false;
+        this.#newsTake.hidden ||= !this.#isOver;
       }
     });
     this.#dialog.querySelector(".cancel").addEventListener("click", () => this.#dialog.close());

@@ -354,6 +354,9 @@ class Reader:
         """Return 105 for "one oh five", which has a verse in Psalm 119 only."""
         if number is None or self._word(number.end) not in self._words.zero:
             return number
+        # "Verse 1. Oh, two things": a sign between them ends the number.
+        if not (self._is_spaced(number.end - 1) and self._is_spaced(number.end)):
+            return number
         unit = self._number(number.end + 1)
         value = combined([number, replace(unit, value=-unit.value)]) if unit else []
         return Number(value[0], unit.end) if unit and value else number

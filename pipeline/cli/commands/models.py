@@ -49,7 +49,7 @@ A pull that was cut goes on where it stopped. Afterwards no internet is needed.
 """
 _FOOT = """
 for: stt = stt.model, marian = translate.partial.model, gemma = translate.final.model,
-embedding = learn.embedding, which says whether two translations mean the same.
+speech = speech.model, embedding = learn.embedding (whether two translations mean the same).
 *: in use by the settings. The size of what is not here is cited, memory is estimated.
 Fetched models are in {}; docs/MODELS.md says more about choosing."""
 _SHIPS = "{} ships with the program."

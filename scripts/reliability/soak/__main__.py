@@ -23,6 +23,7 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
+from pipeline.server.routes import DOWN
 from scripts.reliability.soak.displays import Displays
 from scripts.reliability.soak.verdict import judge
 from scripts.support.command import parser_of, write_json
@@ -88,6 +89,9 @@ async def _sample(program: Program, hours: float) -> list[dict[str, float]]:
         while program.process.poll() is None:
             try:
                 health = await asyncio.to_thread(program.health)
+                if health["state"] in DOWN:  # without sound, or at the end
+                    await asyncio.sleep(_EVERY_S)
+                    continue
                 every = program.processes
                 sample = {
                     "hours": health["audio_s"] / 3600,

@@ -72,7 +72,8 @@ def test_the_next_month_is_a_training_of_its_own(order: TrainingOrder, tmp_path:
         train(order, on_line=interrupt, checkout=checkout)
     mix.write_text("another month\n")
     assert goes_on(), "a service came between"
-    (checkout / "training/export/export_marian.py").write_text("raise SystemExit(1)\n")
+    trainer = checkout / "training/train/train_marian.py"
+    trainer.write_text(trainer.read_text() + "sys.exit(1)\n")
     mix.write_text("and another\n")
     for told in (False, True):
         with pytest.raises(LearningError):
@@ -82,6 +83,16 @@ def test_the_next_month_is_a_training_of_its_own(order: TrainingOrder, tmp_path:
     with pytest.raises(LearningError):
         goes_on()
     assert "--resume" not in lines[-1], "its minutes are over, though nothing was learnt"
+    assert (order.out / "checkpoint.old").exists()
+    trainer.write_text(
+        trainer.read_text().replace("sys.exit(1)", "import os; os.kill(os.getpid(), 9)")
+    )
+    mix.write_text("next year\n")
+    for told in (False, True):
+        with pytest.raises(LearningError):
+            goes_on()
+        assert ("--resume" in lines[-1]) == told
+        mix.write_text("it was killed, and its minutes are not over\n")
 
 
 def test_a_gemma_of_hugging_face_has_a_trainer_of_its_own(order: TrainingOrder) -> None:

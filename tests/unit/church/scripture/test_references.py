@@ -136,6 +136,7 @@ def test_what_is_said_and_recognized_is_read(name: str) -> None:
         ("Jeremiah, 17, will lead us.", ""),
         ("Psalm one nineteen, verse one oh five, says it.", "Psalm 119:105"),
         ("Read verse one oh five of Psalm 119.", "Psalm 119:105"),
+        ("Psalm 119, verse 1. Oh, five of us.", "Psalm 119:1"),
         ("In Luke 17, 10 lepers came, and in Matthew 14 5 loaves.", ""),
     ],
 )
