@@ -27,7 +27,7 @@ translator = ctranslate2.Translator(folder, device="cpu", compute_type="int8", i
 source = sentencepiece.SentencePieceProcessor(model_file=folder + "/source.spm")
 target = sentencepiece.SentencePieceProcessor(model_file=folder + "/target.spm")
 tokens = [source.encode(text, out_type=str) + ["</s>"] for text in texts]
-answers = translator.translate_batch(tokens, beam_size=1)
+answers = translator.translate_batch(tokens, beam_size=8)  # as for a whole sentence
 answers = [target.decode(answer.hypotheses[0]) for answer in answers]
 print(json.dumps({"answers": answers, "torch": "torch" in sys.modules}))
 """

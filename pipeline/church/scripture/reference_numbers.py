@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pipeline.church.scripture.books import chapters, verses
+from pipeline.church.scripture.books import Reference, chapters, verses
 from pipeline.church.scripture.number_words import Number
 
 
@@ -17,6 +17,16 @@ class Place:
     end: int
     is_explicit: bool
     """Whether "chapter", "verse" or a colon shows what the numbers are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A reference, its first token, the token after it, and whether the book comes first."""
+
+    reference: Reference
+    first: int
+    end: int
+    book_first: bool
 
 
 def combined(run: list[Number]) -> list[int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from pipeline.church.scripture.books import (
     NAMES,
@@ -18,7 +18,7 @@ from pipeline.church.scripture.books import (
     verses,
 )
 from pipeline.church.scripture.number_words import Number, read
-from pipeline.church.scripture.reference_numbers import Place, combined, resolved
+from pipeline.church.scripture.reference_numbers import Found, Place, combined, resolved
 from pipeline.church.scripture.tokens import Tokens
 from pipeline.core.language_words import WORDS, ReferenceWords
 from pipeline.text.words import word_set
@@ -40,14 +40,6 @@ _NEAR = 6
 """Words before a name that are searched for a cue that something is read."""
 _FEW = 3
 """A range of chapters ("Genesis 1-3") adds at most so many; "John 3-16" is chapter and verse."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Found:
-    reference: Reference
-    first: int
-    end: int
-    book_first: bool
 
 
 class Reader:
@@ -83,7 +75,7 @@ class Reader:
                 yield book[0], at, book[1]
             at = book[1] if book else at + 1
 
-    def _book_first(self, at: int) -> _Found | None:
+    def _book_first(self, at: int) -> Found | None:
         """Read "Romans eight twenty-eight", "John chapter three, verse sixteen"."""
         book = self._book(at)
         place = self._place(book[0], book[1]) if book else None
@@ -91,9 +83,9 @@ class Reader:
             return None
         reference = Reference(book[0].number, place.chapter, place.verse)
         reference, end = self._with_last(reference, place.end)
-        return _Found(reference, at, end, book_first=True)
+        return Found(reference, at, end, book_first=True)
 
-    def _chapter_first(self, at: int) -> _Found | None:  # noqa: PLR0911 - form by form
+    def _chapter_first(self, at: int) -> Found | None:  # noqa: PLR0911 - form by form
         """Read "the eighth chapter of Romans", "the twenty-third psalm", "chapter 3 of John"."""
         words = self._words
         if self._word(at) in words.chapter:
@@ -123,7 +115,7 @@ class Reader:
             return self._with_verse(book[0].number, number.value, at, book[1])
         return self._valid(Reference(book[0].number, number.value, verse.value, last), at, book[1])
 
-    def _verse_first(self, at: int) -> _Found | None:
+    def _verse_first(self, at: int) -> Found | None:
         """Read "verse sixteen of John chapter three", "the third verse of chapter 13 of Romans"."""
         words = self._words
         found = self._verses(at)
@@ -158,7 +150,7 @@ class Reader:
             return None
         return number.value, last, end + 1
 
-    def _chapter_of(self, at: int) -> _Found | None:
+    def _chapter_of(self, at: int) -> Found | None:
         """Read "of John chapter three", "of Psalm 23", and "of Jude", which has one chapter."""
         book = self._book_of(at)
         if book is None:
@@ -167,12 +159,12 @@ class Reader:
         place = self._place(name, end)
         if place:
             reference = Reference(name.number, place.chapter, place.verse)
-            return _Found(reference, at, place.end, book_first=False)
+            return Found(reference, at, place.end, book_first=False)
         if chapters(name.number) > 1:
             return None
-        return _Found(Reference(name.number, 1), at, end, book_first=False)
+        return Found(Reference(name.number, 1), at, end, book_first=False)
 
-    def _with_verse(self, book: int, chapter: int, first: int, end: int) -> _Found | None:
+    def _with_verse(self, book: int, chapter: int, first: int, end: int) -> Found | None:
         """Return a chapter that was said first, with the verse that may follow."""
         verse = self._verse(end)
         if verse is None:
@@ -181,13 +173,13 @@ class Reader:
         if found is None:
             return None
         reference, end = self._with_last(found.reference, found.end)
-        return _Found(reference, first, end, book_first=False)
+        return Found(reference, first, end, book_first=False)
 
-    def _valid(self, reference: Reference, first: int, end: int) -> _Found | None:
+    def _valid(self, reference: Reference, first: int, end: int) -> Found | None:
         count = verses(reference.book, reference.chapter)
         if not count or max(reference.verse, reference.last) > count:
             return None
-        return _Found(reference, first, end, book_first=False)
+        return Found(reference, first, end, book_first=False)
 
     def _book(self, at: int) -> tuple[BookName, int] | None:
         """Return the book whose name begins at a token, and the token after it."""
@@ -355,9 +347,8 @@ class Reader:
         if number is None or self._word(number.end) not in self._words.zero:
             return number
         # "Verse 1. Oh, two things": a sign between them ends the number.
-        if not (self._is_spaced(number.end - 1) and self._is_spaced(number.end)):
-            return number
-        unit = self._number(number.end + 1)
+        is_one = self._is_spaced(number.end - 1) and self._is_spaced(number.end)
+        unit = self._number(number.end + 1) if is_one else None
         value = combined([number, replace(unit, value=-unit.value)]) if unit else []
         return Number(value[0], unit.end) if unit and value else number
 
