@@ -99,9 +99,7 @@ function renderControls() {
   renderButtons(element, operator, { able, isSong: server.state === "song", heard: server.heard, command });
   reminder.render();
   renderChosen();
-  suggestion.render(able);
-  doubtful.render(able);
-  typing.render(able);
+  for (const each of [suggestion, doubtful, typing]) each.render(able);
   allowCheck(able);
 }
 
