@@ -70,8 +70,11 @@ class NatsServer:
 
     def stored(self) -> bytes:
         """Return every byte of its store, to test that something is not in it."""
-        files = sorted((self._folder / "store").rglob("*"))
-        return b"".join(file.read_bytes() for file in files if file.is_file())
+        while True:
+            # A purge replaces folders and files while they are read.
+            with suppress(FileNotFoundError):
+                files = sorted((self._folder / "store").rglob("*"))
+                return b"".join(file.read_bytes() for file in files if file.is_file())
 
 
 def _free_port() -> int:
