@@ -125,15 +125,20 @@ def test_a_program_that_ends_by_itself_meanwhile_needs_no_stop(
     assert says in "".join(capsys.readouterr())
 
 
+def put_systemctl(folder: Path, script: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Put a script first on the path, as systemctl and journalctl."""
+    for name in ("systemctl", "journalctl"):
+        (folder / name).write_text(script)
+        (folder / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+
+
 @pytest.mark.slow
 def test_what_systemd_has_started_systemd_ends(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """After a signal systemd would start it again."""
-    for name in ("systemctl", "journalctl"):
-        (folder / name).write_text(SYSTEMCTL)
-        (folder / name).chmod(0o755)
-    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+    put_systemctl(folder, SYSTEMCTL, monkeypatch)
     with started("replay", cwd=folder) as program:
         port = port_of(program)
         monkeypatch.setenv("UNIT_PID", str(program.process.pid))
@@ -155,10 +160,7 @@ def test_what_the_user_s_own_systemd_has_started_it_ends(
     """`stark-translate install` makes a unit that restarts whatever ends by a signal."""
     others = "[ \"$1$2\" = show-p ] && exec printf 'LoadState=not-found\\n'\n"
     script = SYSTEMCTL.replace("[", f"{others}[", 1)
-    for name in ("systemctl", "journalctl"):
-        (folder / name).write_text(script)
-        (folder / name).chmod(0o755)
-    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+    put_systemctl(folder, script, monkeypatch)
     with started("replay", cwd=folder) as program:
         port = port_of(program)
         monkeypatch.setenv("UNIT_PID", str(program.process.pid))
