@@ -13,7 +13,7 @@ import pytest
 
 from pipeline.captions.redaction import Redaction
 from pipeline.core.errors import ProtocolError
-from pipeline.core.types import Caption, Utterance, Verse
+from pipeline.core.types import Verse
 from pipeline.protocol.messages import DoubtfulMessage
 from tests.support.commands import command
 from tests.support.coordinator import CoordinatorFixture, caption, utterance
@@ -188,16 +188,14 @@ def test_the_sound_of_the_newest_can_be_heard_while_they_are_decided_on(desk: De
 
 def test_speech_that_returns_takes_it_back(desk: Desk) -> None:
     desk.say()
-    again: Utterance = replace(utterance(), revision=2, final=False, cause="resumed")
-    desk.coordinator.on_resumed(again)
+    desk.coordinator.on_resumed(replace(utterance(), revision=2, final=False, cause="resumed"))
     assert desk.coordinator.release_due(LATER) == []
     assert all(text != "wrong" for text, *_ in desk.shown)
 
 
 def test_an_engine_that_comes_back_does_not_get_past_it(desk: Desk) -> None:
     desk.say()
-    late: Caption = caption("late", final=True)
-    desk.coordinator.show(late)
+    desk.coordinator.show(caption("late", final=True))
     desk.coordinator.release_all()
     assert [text for text, *_ in desk.shown] == ["draft", "wrong"]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -26,7 +25,7 @@ from tests.support.commands import command
 from tests.support.coordinator import CoordinatorFixture
 from tests.support.corrections import corrected
 from tests.support.examples import examples
-from tests.support.patience import wait_for
+from tests.support.patience import PATIENCE_S, wait_for
 
 
 class Setting(CoordinatorFixture):
@@ -42,7 +41,7 @@ class Setting(CoordinatorFixture):
         """Execute the named commands; return what undo would take back next."""
         for name in names:
             if (waiting := self.commands.obey(command(name, **fields))) is not None:
-                asyncio.run(_done(waiting))
+                asyncio.run(asyncio.wait_for(waiting, PATIENCE_S))
         return self.commands.console().undo
 
     def say(self, key: int, text: str = "gracia", *, final: bool = True) -> None:
@@ -50,10 +49,6 @@ class Setting(CoordinatorFixture):
 
     def shown(self) -> list[str]:
         return [message.target.text for message in self.board.snapshot().messages]
-
-
-async def _done(waiting: Awaitable[None]) -> None:
-    await waiting
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ import pytest
 from pipeline.core.errors import DictionaryError, ModelError, ServerError
 from pipeline.core.types import Caption
 from pipeline.daemon.life import supervisor
+from tests.support import daemon
 from tests.support.daemon import SHORT as SCRIPT
 from tests.support.daemon import SHORT_S as DURATION_S
 from tests.support.daemon import ShortService as Service
@@ -34,7 +35,7 @@ def all_finals(engine: str) -> list[tuple[int, str]]:
     return [(number, engine) for number in range(1, len(SCRIPT) + 1)]
 
 
-def events(service: Service, name: str) -> list[dict[str, Any]]:
+def events(service: daemon.Service, name: str) -> list[dict[str, Any]]:
     return [event for event in service.records("event") if event["event"] == name]
 
 
@@ -124,7 +125,8 @@ def test_without_any_translator_the_source_text_is_shown(tmp_path: Path) -> None
 
 
 def test_a_broken_recognizer_ends_the_daemon_with_code_1(tmp_path: Path) -> None:
-    service = Service(tmp_path, recognizer=FakeRecognizer(SCRIPT, fails=lambda _: True))
+    recognizer = FakeRecognizer(SCRIPT, fails=lambda _: True)
+    service = daemon.Service(tmp_path, recognizer=recognizer)  # it fails five times in a row
     assert service.run() == 1
     assert [event["worker"] for event in events(service, "broken")] == ["transcribe"]
 
