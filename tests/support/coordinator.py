@@ -119,7 +119,12 @@ class CoordinatorFixture:
         return self.context.announcer.state
 
     def written(self, name: str = "diagnostics.jsonl") -> list[dict[str, Any]]:
+        if not self.recorder._is_started:
+            self.recorder.start()
         self.recorder.close(5)
         lines = (self.recorder.folder / name).read_bytes().splitlines()
         records = [orjson.loads(line) for line in lines]
         return [record for record in records if record["type"] != "summary"]
+
+    def events(self, name: str) -> list[dict[str, Any]]:
+        return [record for record in self.written() if record.get("event") == name]

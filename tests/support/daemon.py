@@ -61,11 +61,15 @@ class Service:
         fast: bool = True,
         mode: str = "live",
         flags: dict[str, Any] | None = None,
+        file: Path | None = None,
         extra_targets: Mapping[str, tuple[Translator | None, Translator | None]] | None = None,
     ) -> None:
-        """`extra_targets`: quick and final translator by further target language."""
-        self.settings: Settings = load(
-            flags={
+        """`flags` that are None leave settings to `file`, which can be read again.
+
+        `extra_targets`: quick and final translator by further target language.
+        """
+        usual: dict[str, Any] = (
+            {
                 "server.port": 0,
                 "session.directory": str(tmp_path),
                 "session.drain_s": 5.0,
@@ -82,7 +86,10 @@ class Service:
                 else {}
             )
             | (flags or {})
-        ).settings
+        )
+        given = {name: flag for name, flag in usual.items() if flag is not None}
+        loaded = load(file, given)
+        self.settings: Settings = loaded.settings
         engines = Engines(
             source=source or FakeSource(pcm_of(SCRIPT, DURATION_S)),
             detector=detector or FakeDetector(),
@@ -100,6 +107,7 @@ class Service:
             dictionary=Dictionary(self.settings),
             screen=LineScreen(),
             mode=mode,  # type: ignore[arg-type]
+            read=(lambda: loaded.again().settings) if file else None,
         )
 
     def run(self, beside: Callable[[Self], Awaitable[None]] | None = None) -> int:
@@ -149,6 +157,15 @@ async def until(
                 return each  # type: ignore[no-any-return]
 
 
+async def operate(service: Service, *commands: dict[str, Any]) -> None:
+    """Give commands as an operator, each when the one before is done."""
+    async with service.connect("?kind=operator") as socket:
+        await socket.send(orjson.dumps({"type": "auth", "token": "secret"}).decode())
+        for command in commands:
+            await socket.send(orjson.dumps({"type": "command", **command}).decode())
+            await until(socket, lambda m, name=command["name"]: m.get("name") == name)  # type: ignore[misc]
+
+
 def all_finals(engine: str) -> list[tuple[int, str]]:
     return [(number, engine) for number in range(1, len(SCRIPT) + 1)]
 
@@ -166,15 +183,8 @@ def crash(call: int) -> bool:
 def break_midway(directory: Path) -> Path:
     """Let a daemon with a blanked display break while it captions; return its sessions."""
 
-    async def blank(service: Service) -> None:
-        async with service.connect("?kind=operator") as socket:
-            await socket.send(orjson.dumps({"type": "auth", "token": "secret"}).decode())
-            await until(socket, lambda m: m["type"] == "authorized")
-            await socket.send(orjson.dumps({"type": "command", "name": "blank"}).decode())
-            await until(socket, lambda m: m.get("state") == "blank")
-
     source = FakeSource(pcm_of(SCRIPT, DURATION_S), speed=10)
     service = Service(directory, source=source, recognizer=FakeRecognizer(SCRIPT, fails=crash))
-    assert service.run(blank) == 1
+    assert service.run(lambda service: operate(service, {"name": "blank"})) == 1
     assert service.finals()
     return directory

@@ -17,12 +17,15 @@ from tests.support.utterances import draft, final, kept
 STARTED = datetime(2026, 11, 22, 9, 30, 0, tzinfo=UTC)
 
 
-def recorder(directory: Path, faults: list[Fault] | None = None) -> SessionRecorder:
+def recorder(
+    directory: Path, faults: list[Fault] | None = None, *, start: bool = True, **changes: Any
+) -> SessionRecorder:
+    """Return a recorder; `changes` are further arguments of it."""
     on_fault = (lambda _: None) if faults is None else faults.append
-    made = SessionRecorder(
-        directory, source="en", targets=("es",), on_fault=on_fault, started_utc=STARTED
-    )
-    made.start()
+    usual: dict[str, Any] = {"source": "en", "targets": ("es",), "started_utc": STARTED}
+    made = SessionRecorder(directory, **{"on_fault": on_fault} | usual | changes)
+    if start:
+        made.start()
     return made
 
 

@@ -13,7 +13,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from pipeline.core.errors import SessionError
-from pipeline.records.events import EndEvent, Record
+from pipeline.records.events import EndEvent
 from pipeline.session.reader import (
     Session,
     find_session,
@@ -27,7 +27,6 @@ from pipeline.session.reader import (
     started,
 )
 from scripts.support.journal import message, record, session, utc
-from scripts.support.records import compare_record, health_record
 
 ONE = message(1, "Grace", "Gracia")
 TWO = message(2, "Peace", "Paz")
@@ -106,21 +105,6 @@ def test_a_file_of_which_nothing_can_be_read_is_named(tmp_path: Path) -> None:
 END = EndEvent(utc=utc(9), unfinished=0, audio_s=9.0)
 
 
-def test_records_are_read_as_they_were_written(tmp_path: Path) -> None:
-    every: list[Record] = [record(1, "Grace", "Gracia"), compare_record(1), health_record(), END]
-    assert read_records(session(tmp_path, [ONE], records=every)) == every
-
-
-def test_a_torn_last_record_is_left_out_and_a_missing_file_named(tmp_path: Path) -> None:
-    folder = session(tmp_path, [], records=[END])
-    file = folder / "diagnostics.jsonl"
-    file.write_bytes(file.read_bytes() + b'{"type":"ev')
-    assert read_records(folder) == [END]
-    file.unlink()
-    with pytest.raises(SessionError, match=r"diagnostics\.jsonl cannot be read: No such file"):
-        read_records(folder)
-
-
 @pytest.mark.parametrize(
     "change", [{"audio_s": "9"}, {"audio_s": True}, {"unfinished": 0.5}, {"utc": None}]
 )
@@ -160,7 +144,7 @@ def test_a_session_reads_each_file_when_it_is_asked_for(tmp_path: Path) -> None:
     (kept.folder / "diagnostics.jsonl").rename(tmp_path / "elsewhere")
     assert kept.captions == [ONE, TWO]
     assert kept.langs == {"source": "en", "target": "es"}
-    with pytest.raises(SessionError, match="diagnostics"):
+    with pytest.raises(SessionError, match=r"diagnostics\.jsonl cannot be read: No such file"):
         _ = kept.utterances
     (tmp_path / "elsewhere").rename(kept.folder / "diagnostics.jsonl")
     assert [said.id for said in kept.shown] == [1]
@@ -222,11 +206,7 @@ def test_sessions_are_in_the_order_of_time_whatever_their_offsets(tmp_path: Path
         "2026-11-22T03-00-00-2",
     ]
     folders(tmp_path, *reversed(names))
-    assert [folder.name for folder in sessions(tmp_path)] == [
-        names[0],
-        names[1],
-        *names[2:],
-    ]
+    assert [folder.name for folder in sessions(tmp_path)] == names
 
 
 def test_a_day_finds_its_session_by_the_churchs_own_clock(tmp_path: Path) -> None:
@@ -237,9 +217,8 @@ def test_a_day_finds_its_session_by_the_churchs_own_clock(tmp_path: Path) -> Non
     assert find_session("last saturday", tmp_path).name == saturday
     assert find_session("Sunday", tmp_path).name == sunday  # the 22nd has no captions
     for words in ("2026-11-20", "last monday", "Christmas", "2026-13-40"):
-        with pytest.raises(SessionError) as caught:
+        with pytest.raises(SessionError, match=r"\[session-missing\]"):
             find_session(words, tmp_path)
-        assert caught.value.code == "session-missing"
     today = date(2026, 11, 22)
     there = sessions(tmp_path)
     assert [folder.name for folder in of_day("yesterday", there, today)] == [saturday]
@@ -272,14 +251,18 @@ def test_a_week_and_a_month_have_their_services(
 def test_a_date_that_may_be_two_days_is_the_one_with_a_service(tmp_path: Path) -> None:
     folders(tmp_path, "2026-03-04T10-00-00")
     assert find_session("3/4/2026", tmp_path) == find_session("4/3/2026", tmp_path)
-    folders(tmp_path, "2026-04-03T10-00-00")
-    with pytest.raises(SessionError, match="There are 2 sessions"):
-        find_session("3/4/2026", tmp_path)
 
 
-def test_a_day_of_two_services_asks_which(tmp_path: Path) -> None:
-    folders(tmp_path, "2026-11-22T09-00-00", "2026-11-22T11-00-00")
-    with pytest.raises(SessionError) as caught:
-        find_session("2026-11-22", tmp_path)
+@pytest.mark.parametrize(
+    ("words", "names"),
+    [
+        ("2026-11-22", "2026-11-22T09-00-00, 2026-11-22T11-00-00"),
+        ("3/4/2026", "2026-04-03T10-00-00, 2026-03-04T10-00-00"),  # April or March
+    ],
+)
+def test_what_may_be_two_services_asks_which(tmp_path: Path, words: str, names: str) -> None:
+    folders(tmp_path, *names.split(", "))
+    with pytest.raises(SessionError, match="There are 2 sessions") as caught:
+        find_session(words, tmp_path)
     assert caught.value.code == "session-ambiguous"
-    assert "T09-00-00, 2026-11-22T11-00-00" in caught.value.fix
+    assert names in caught.value.fix

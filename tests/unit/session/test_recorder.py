@@ -9,7 +9,7 @@ import sys
 import textwrap
 import threading
 import time
-from dataclasses import asdict, replace
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -23,16 +23,15 @@ from pipeline.core.formats import utc_now
 from pipeline.core.reports import Fault
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.protocol.codec import parse_caption
-from pipeline.records.events import CommandEvent, DictionaryEvent, FaultEvent
+from pipeline.records.events import CommandEvent, DictionaryEvent, FaultEvent, Record
 from pipeline.records.health import Dropped, HealthRecord
 from pipeline.review.store import Review
-from pipeline.session.reader import session_name
-from pipeline.session.recorder import SessionRecorder
+from pipeline.session.reader import read_records, session_name
 from scripts.support.journal import message
-from scripts.support.records import health_record
+from scripts.support.records import compare_record, health_record
 from tests.support.disk import fill_disk, small_disk
 from tests.support.patience import wait_for
-from tests.support.recorder import STARTED, judged_as, lines, recorder, spoken
+from tests.support.recorder import judged_as, lines, recorder, spoken
 
 FILES = {
     "captions.jsonl",
@@ -46,13 +45,16 @@ FILES = {
 }
 
 
+DROPPED = {"blocks": 3, "records": 0, "partials": 2, "drafts": 1}
+PAUSE = CommandEvent(utc=utc_now(), name="pause", id=0)
+
+
 def kept(folder: Path, kind: str) -> list[dict[str, Any]]:
     return [line for line in lines(folder) if line["type"] == kind]
 
 
 def health(audio_s: float = 30.0) -> HealthRecord:
-    dropped = Dropped(blocks=3, records=0, partials=2, drafts=1)
-    return health_record(audio_s=audio_s, dropped=dropped)
+    return health_record(audio_s=audio_s, dropped=Dropped(**DROPPED))
 
 
 def dictionary_event(rules: int) -> DictionaryEvent:
@@ -72,13 +74,10 @@ def test_a_session_has_its_folder_and_files(tmp_path: Path) -> None:
 
 
 def test_two_sessions_of_one_second_do_not_mix(tmp_path: Path) -> None:
-    names = []
-    for _ in range(3):
-        made = recorder(tmp_path)
-        names.append(made.folder.name)
-        made.close(5.0)
+    every = [recorder(tmp_path) for _ in range(3)]
+    assert all(made.close(5.0) for made in every)
     stamp = "2026-11-22T09-30-00"
-    assert names == [stamp, f"{stamp}-2", f"{stamp}-3"]
+    assert [made.folder.name for made in every] == [stamp, f"{stamp}-2", f"{stamp}-3"]
 
 
 def test_old_sessions_make_room(tmp_path: Path) -> None:
@@ -87,32 +86,22 @@ def test_old_sessions_make_room(tmp_path: Path) -> None:
     old.mkdir()
     (old / "captions.jsonl").touch()
     os.utime(old / "captions.jsonl", (began.timestamp(), began.timestamp()))
-    made = SessionRecorder(
-        tmp_path,
-        source="en",
-        targets=("es",),
-        on_fault=lambda _: None,
-        keeping=SessionSettings(keep_days=30),
-    )
-    made.start()
+    made = recorder(tmp_path, started_utc=None, keeping=SessionSettings(keep_days=30))
     assert made.close(5.0)
     assert list(tmp_path.iterdir()) == [made.folder]
 
 
 def test_records_come_out_as_they_went_in(tmp_path: Path) -> None:
     made = recorder(tmp_path)
-    made.record(spoken(1, text="Señor"))
-    made.record(health())
-    made.record(CommandEvent(utc=utc_now(), name="pause", id=0))
+    every: list[Record] = [spoken(1, text="Señor"), compare_record(1), health(), PAUSE]
+    for each in every:
+        made.record(each)
     assert made.close(5.0)
-    utterance, well, event, summary = lines(made.folder)
-    assert utterance == json.loads(json.dumps(asdict(spoken(1, text="Señor"))))
-    assert (well["type"], well["audio_s"]) == ("health", 30.0)
-    assert event["event"] == "command"
-    assert (event["name"], event["id"]) == ("pause", 0)
-    assert summary["type"] == "summary"
-    for line in (well, event, summary):
-        assert datetime.fromisoformat(line["utc"]).tzinfo is not None
+    assert read_records(made.folder) == every
+    written = lines(made.folder)
+    types = "utterance compare health event summary"
+    assert [line["type"] for line in written] == types.split()
+    assert all(datetime.fromisoformat(line["utc"]).tzinfo is not None for line in written)
 
 
 def test_a_session_ends_with_its_summary(tmp_path: Path) -> None:
@@ -122,7 +111,7 @@ def test_a_session_ends_with_its_summary(tmp_path: Path) -> None:
         made.record(spoken(id, stt_ms=100.0 * id, quality=judged_as("accept")))
     made.record(spoken(6, flags=("estimate:flag",), corrections=()))
     made.record(fault_event("Late."))
-    made.record(CommandEvent(utc=utc_now(), name="pause", id=0))
+    made.record(PAUSE)
     made.record(health(30.0))
     assert made.close(5.0)
     summary = lines(made.folder)[-1]
@@ -136,7 +125,7 @@ def test_a_session_ends_with_its_summary(tmp_path: Path) -> None:
     assert summary["corrected_share"] == 0.8333
     assert summary["latencies"]["stt_ms"] == {"count": 6, "p50_ms": 200.0, "p95_ms": 500.0}
     assert summary["faults"] == {"final-late": 1}
-    assert summary["dropped"] == {"blocks": 3, "records": 0, "partials": 2, "drafts": 1}
+    assert summary["dropped"] == DROPPED
 
 
 def test_pairs_are_made_at_the_end_and_follow_the_operator(tmp_path: Path) -> None:
@@ -234,10 +223,7 @@ def test_nobody_waits_for_a_recorder_that_hangs(
         blocked.wait()
 
     with small_disk(tmp_path):
-        made = SessionRecorder(
-            tmp_path / "disk", source="en", targets=("es",), on_fault=on_fault, started_utc=STARTED
-        )
-        made.start()
+        made = recorder(tmp_path / "disk", on_fault=on_fault)
         made.record(fault_event("x" * 100_000))
         assert reported.wait(5.0)
         began_s = time.monotonic()
@@ -329,10 +315,7 @@ def test_a_fault_after_the_loop_is_gone_ends_nothing(tmp_path: Path) -> None:
         raise RuntimeError("Event loop is closed")
 
     with small_disk(tmp_path):
-        made = SessionRecorder(
-            tmp_path / "disk", source="en", targets=("es",), on_fault=on_fault, started_utc=STARTED
-        )
-        made.start()
+        made = recorder(tmp_path / "disk", on_fault=on_fault)
         made.record(fault_event("x" * 100_000))
         wait_for(lambda: made.unwritten == 1)
         assert not made.close(5.0)

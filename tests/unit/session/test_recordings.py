@@ -19,11 +19,10 @@ from pipeline.session.recordings import (
     KeepAudio,
     Recordings,
     is_doubtful,
-    recording_path,
 )
 from scripts.support.records import utterance_record
 from tests.support.patience import wait_for
-from tests.support.recorder import judged_as, lines, spoken
+from tests.support.recorder import judged_as, lines, recorder, spoken
 from tests.support.services import GOOD, UNSURE, WRONG, hold, tone
 
 
@@ -68,8 +67,7 @@ def test_a_disk_that_is_nearly_full_gets_no_sound(tmp_path: Path) -> None:
 
 
 def test_a_disk_that_cannot_be_written_costs_the_sound_alone(tmp_path: Path) -> None:
-    keeping = SessionSettings(keep_audio="all")
-    made = SessionRecorder(tmp_path, source="en", targets=("es",), on_fault=print, keeping=keeping)
+    made = recorder(tmp_path, start=False, keeping=SessionSettings(keep_audio="all"))
     (made.folder / "audio").write_text("a file is in the way")
     with capture_logs() as logs:
         made.start()
@@ -86,9 +84,7 @@ def keep(made: SessionRecorder, record: UtteranceRecord) -> None:
 
 
 def test_off_the_record_takes_the_sound_too(tmp_path: Path) -> None:
-    keeping = SessionSettings(keep_audio="all")
-    made = SessionRecorder(tmp_path, source="en", targets=("es",), on_fault=print, keeping=keeping)
-    made.start()
+    made = recorder(tmp_path, keeping=SessionSettings(keep_audio="all"))
     for key in (1, 2, 3):
         keep(made, spoken(key, start_s=10.0 * key, end_s=10.0 * key + 2))
     wait_for(lambda: kept(made.folder) == [1, 2, 3])
@@ -97,4 +93,3 @@ def test_off_the_record_takes_the_sound_too(tmp_path: Path) -> None:
     keep(made, spoken(5, start_s=40.0, end_s=42.0))
     assert made.close(10.0)
     assert kept(made.folder) == [1, 3, 5]
-    assert not recording_path(made.folder, 2).exists()

@@ -88,7 +88,7 @@ def test_the_mark_of_a_removal_before_is_not_taken_for_that_of_the_next(tmp_path
 
 
 def test_what_was_on_its_way_to_the_files_never_gets_there(tmp_path: Path) -> None:
-    made = SessionRecorder(tmp_path, source="en", targets=("es",), on_fault=print)
+    made = recorder(tmp_path, start=False)
     fill(made)
     made.purge(PURGE)  # before the thread has written a line
     made.caption(message(5, "secret5", "SECRET5", seq=6), "es")
@@ -101,7 +101,7 @@ def test_what_was_on_its_way_to_the_files_never_gets_there(tmp_path: Path) -> No
 
 def test_a_full_queue_does_not_lose_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pipeline.session.recorder._QUEUE", 10)
-    made = SessionRecorder(tmp_path, source="en", targets=("es",), on_fault=print)
+    made = recorder(tmp_path, start=False)
     fill(made)
     made.purge(PURGE)
     assert made.dropped
@@ -166,14 +166,7 @@ def test_the_summary_counts_nothing_that_is_off_the_record_though_the_end_still_
 def test_the_sound_goes_as_well_if_the_end_came_when_its_record_was_gone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made = SessionRecorder(
-        tmp_path,
-        source="en",
-        targets=("es",),
-        on_fault=print,
-        keeping=SessionSettings(keep_audio="all"),
-    )
-    made.start()
+    made = recorder(tmp_path, keeping=SessionSettings(keep_audio="all"))
     for key in (1, 2):
         # Filtered: no board had its caption, which would give the id.
         record = spoken(key, start_s=10.0 * key, end_s=10.0 * key + 2, final=None, filtered="loop")
@@ -191,8 +184,7 @@ def test_the_sound_goes_as_well_if_the_end_came_when_its_record_was_gone(
 def test_transcripts_are_made_again_in_their_own_language_whatever_was_spoken_first(
     tmp_path: Path,
 ) -> None:
-    made = SessionRecorder(tmp_path, source="en", targets=("es", "en"), on_fault=print)
-    made.start()
+    made = recorder(tmp_path, targets=("es", "en"))
     for key, lang, en, es in ((1, "es", "Grace", "Gracia"), (2, "en", "Peace", "Paz")):
         said = SourceText(lang, en if lang == "en" else es)
         for to, text in (("es", es), ("en", en)):
@@ -212,13 +204,12 @@ KILLED = """
     import os, signal, sys
     from pathlib import Path
     from pipeline.core import files
-    from pipeline.session.recorder import SessionRecorder
     from tests.support.patience import wait_for
+    from tests.support.recorder import recorder
     from tests.support.secret_words import PURGE, fill, secrets
 
     def run(folder, at):
-        made = SessionRecorder(folder, source="en", targets=("es",), on_fault=print)
-        made.start()
+        made = recorder(folder)
         fill(made)
         wait_for(lambda: len(secrets(made.folder)) == 8)
         count, replace = 0, files._replace

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import errno
 import json
 import shutil
-from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -14,7 +12,7 @@ from typing import Any
 import orjson
 import pytest
 
-from pipeline.captions.redaction import MARK, Redaction
+from pipeline.captions.redaction import Redaction
 from pipeline.cli.main import main
 from pipeline.config.loader import load
 from pipeline.core import files
@@ -26,15 +24,15 @@ from pipeline.records.events import CommandEvent
 from pipeline.records.health import Dropped
 from pipeline.review.store import Review
 from pipeline.session.reader import Session, read_journal, read_records
-from pipeline.session.recorder import SessionRecorder
 from pipeline.session.resume import Unfinished, in_use, unfinished_session
 from scripts.support.journal import message
 from scripts.support.records import health_record
+from tests.support import daemon
 from tests.support.daemon import SHORT as SCRIPT
+from tests.support.daemon import SHORT_S as DURATION_S
 from tests.support.daemon import ShortService as Service
 from tests.support.daemon import break_midway
 from tests.support.fakes import FakeRecognizer, FakeSource, pcm_of
-from tests.support.hub import fetch
 from tests.support.patience import wait_for
 from tests.support.recorder import lines, recorder, spoken
 
@@ -57,15 +55,25 @@ def sessions(crashed: Path, tmp_path: Path) -> Path:
 
 def found(sessions: Path, *, later: timedelta = LATER, **flags: Any) -> Unfinished | None:
     settings = load(flags={"session.directory": str(sessions), **flags}).settings
-    (folder,) = [each for each in sessions.iterdir() if each.is_dir()]
-    last = orjson.loads((folder / "diagnostics.jsonl").read_bytes().splitlines()[-1])
+    last = lines(crashed_folder(sessions))[-1]
     return unfinished_session(settings, datetime.fromisoformat(last["utc"]) + later)
 
 
-def test_the_next_run_goes_on_where_the_last_one_broke(sessions: Path) -> None:
+def crashed_folder(sessions: Path) -> Path:
+    """Return the oldest session."""
+    return min(each for each in sessions.iterdir() if each.is_dir())
+
+
+@pytest.fixture
+def before(sessions: Path) -> Unfinished:
+    """Return the crashed session."""
+    session = found(sessions)
+    assert session is not None
+    return session
+
+
+def test_the_next_run_goes_on_where_the_last_one_broke(sessions: Path, before: Unfinished) -> None:
     seen: list[dict[str, Any]] = []
-    before = found(sessions)
-    assert before is not None
 
     async def look(service: Service) -> None:
         async with service.connect() as socket:
@@ -105,16 +113,12 @@ def test_the_next_run_goes_on_where_the_last_one_broke(sessions: Path) -> None:
 def test_what_was_said_stays_where_several_languages_are_spoken_after_the_crash(
     sessions: Path,
 ) -> None:
-    (folder,) = [each for each in sessions.iterdir() if each.is_dir()]
+    folder = crashed_folder(sessions)
     said = (folder / "transcript.en.srt").read_bytes()
     assert said
     several: dict[str, Any] = {"translate.source": ["en", "es"]}
     earlier = found(sessions, **several)
-    made = SessionRecorder(
-        sessions, source="en", targets=("es", "en"), on_fault=print, earlier=earlier
-    )
-    made.start()
-    assert made.close(60.0)
+    assert recorder(sessions, targets=("es", "en"), earlier=earlier).close(60.0)
     assert (folder / "transcript.en.srt").read_bytes() == said
 
 
@@ -152,11 +156,12 @@ def test_what_is_old_or_of_other_languages_is_left(
     assert found(sessions, later=later, **flags) is None
 
 
-def test_a_rehearsal_neither_goes_on_nor_is_gone_on_with(sessions: Path) -> None:
-    before = found(sessions)
-    service = Service(sessions, mode="dry-run", recognizer=FakeRecognizer([], fails=bool))
+def test_a_rehearsal_neither_goes_on_nor_is_gone_on_with(
+    sessions: Path, before: Unfinished
+) -> None:
+    recognizer = FakeRecognizer([], fails=bool)
+    service = daemon.Service(sessions, mode="dry-run", recognizer=recognizer)  # fails five times
     assert service.run() == 1
-    assert before is not None
     assert service.app.folder != before.folder
     now = datetime.now(UTC) + LATER
     assert unfinished_session(service.settings, now) is None
@@ -172,17 +177,14 @@ def test_what_another_daemon_is_writing_is_left(sessions: Path) -> None:
 
 
 def test_an_unreadable_session_is_left(sessions: Path) -> None:
-    before = found(sessions)
-    assert before is not None
-    (before.folder / "captions.jsonl").write_bytes(b"no\njson\n")
+    assert found(sessions) is not None
+    (crashed_folder(sessions) / "captions.jsonl").write_bytes(b"no\njson\n")
     assert found(sessions) is None
 
 
 def test_a_session_with_damaged_lines_goes_on_and_is_used_without_them(
-    sessions: Path, capsys: pytest.CaptureFixture[str]
+    sessions: Path, before: Unfinished, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    before = found(sessions)
-    assert before is not None
     folder = before.folder
     for name in ("captions.jsonl", "diagnostics.jsonl"):
         first, *others = (folder / name).read_bytes().splitlines(keepends=True)
@@ -201,82 +203,57 @@ def test_a_session_with_damaged_lines_goes_on_and_is_used_without_them(
     Review(folder).close()
 
 
-def test_without_sessions_there_is_nothing_to_go_on_with(tmp_path: Path) -> None:
-    settings = load(flags={"session.directory": str(tmp_path / "none")}).settings
-    assert unfinished_session(settings, datetime.now(UTC)) is None
-
-
-def failed_start(sessions: Path, name: str) -> Path:
-    """A service that ended before anything was said, as it had no microphone."""
-    (before,) = [each for each in sessions.iterdir() if each.is_dir()]
-    failed = shutil.copytree(before, sessions / name)
-    (failed / "captions.jsonl").write_bytes(b"")
-    records = (failed / "diagnostics.jsonl").read_bytes().splitlines(keepends=True)
-    kept = [r for r in records if orjson.loads(r)["type"] == "health"]
-    (failed / "diagnostics.jsonl").write_bytes(b"".join(kept))
-    return failed
-
-
-def taken_up(sessions: Path, before: Unfinished, **flags: Any) -> Unfinished | None:
-    settings = load(flags={"session.directory": str(sessions), **flags}).settings
-    last = datetime.fromisoformat(before.records[-1].utc)
-    return unfinished_session(settings, last + LATER)
-
-
 def test_a_start_that_failed_is_passed_over(sessions: Path) -> None:
-    before = found(sessions)
-    assert before is not None
-    failed = failed_start(sessions, "2099-01-01T00-00-00")
-    again = taken_up(sessions, before)
+    """It ended before anything was said, as it had no microphone."""
+    folder = crashed_folder(sessions)
+    failed = shutil.copytree(folder, sessions / "2099-01-01T00-00-00")
+    leave_only_health(failed)
+    again = found(sessions)
     assert again is not None
-    assert again.folder == before.folder
-    shutil.rmtree(before.folder)
-    assert (
-        unfinished_session(
-            load(flags={"session.directory": str(sessions)}).settings, datetime.now(UTC)
-        )
-        is None
-    )
+    assert again.folder == folder
+    shutil.rmtree(folder)
+    assert found(sessions) is None
     assert failed.is_dir()
+
+
+def leave_only_health(folder: Path, *more: dict[str, Any]) -> None:
+    """Take captions and records away, except those of its health; add others."""
+    (folder / "captions.jsonl").write_bytes(b"")
+    kept = [record for record in lines(folder) if record["type"] == "health"]
+    content = b"".join(orjson.dumps(record) + b"\n" for record in (*kept, *more))
+    (folder / "diagnostics.jsonl").write_bytes(content)
 
 
 def test_off_the_record_is_not_forgotten_though_nothing_is_left_of_what_was_said(
     sessions: Path,
 ) -> None:
-    before = found(sessions)
-    assert before is not None
-    folder = before.folder
-    (folder / "captions.jsonl").write_bytes(b"")
-    records = (folder / "diagnostics.jsonl").read_bytes().splitlines(keepends=True)
-    kept = [r for r in records if orjson.loads(r)["type"] == "health"]
-    command = {"type": "event", "utc": before.records[-1].utc, "event": "command"}
-    kept.append(orjson.dumps(command | {"name": "off-record", "id": 0}) + b"\n")
-    (folder / "diagnostics.jsonl").write_bytes(b"".join(kept))
+    folder = crashed_folder(sessions)
+    command = {"type": "event", "event": "command", "name": "off-record", "id": 0}
+    leave_only_health(folder, command | {"utc": lines(folder)[-1]["utc"]})
     again = found(sessions)
     assert again is not None
     assert again.set_by_operator("off-record", "on-record")
 
 
+def refuse(*_: object, **__: object) -> None:
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+OFF_AND_ON = [CommandEvent(utc=utc_now(), name=name, id=0) for name in ("off-record", "on-record")]
+
+
 def test_a_purge_that_had_to_wait_does_not_take_the_next_run_off_the_record(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    is_full = [True]
-    rewrite = GrowingFile.rewrite
-
-    def full(file: GrowingFile, pieces: Iterable[bytes]) -> None:
-        if is_full[0]:
-            raise OSError(errno.ENOSPC, "No space left on device")
-        rewrite(file, pieces)
-
-    monkeypatch.setattr(GrowingFile, "rewrite", full)
     made = recorder(tmp_path)
     made.record(spoken(1, start_s=10.0, end_s=12.0))
     wait_for(lambda: len(lines(made.folder)) == 1)
-    made.purge(Redaction(5.0, 15.0))
-    made.record(CommandEvent(utc=utc_now(), name="off-record", id=0))
-    made.record(CommandEvent(utc=utc_now(), name="on-record", id=0))
-    wait_for(lambda: len(lines(made.folder)) == 3)
-    is_full[0] = False
+    with monkeypatch.context() as full:
+        full.setattr(GrowingFile, "rewrite", refuse)
+        made.purge(Redaction(5.0, 15.0))
+        for event in OFF_AND_ON:
+            made.record(event)
+        wait_for(lambda: len(lines(made.folder)) == 3)
     assert made.close(5)
     records = read_records(made.folder)
     events = [record for record in records if record.type == "event"]
@@ -292,19 +269,12 @@ def test_a_purge_that_was_done_twice_does_not_take_the_next_run_off_the_record(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = recorder(tmp_path)
-    unlink, is_broken = Path.unlink, [True]
-
-    def broken(path: Path, *, missing_ok: bool = False) -> None:
-        if path.name == MARK and is_broken[0]:
-            raise OSError(errno.EIO, "Input/output error")
-        unlink(path, missing_ok=missing_ok)
-
-    monkeypatch.setattr(Path, "unlink", broken)
-    made.purge(Redaction(5.0, 15.0))
-    made.record(CommandEvent(utc=utc_now(), name="off-record", id=0))
-    made.record(CommandEvent(utc=utc_now(), name="on-record", id=0))
-    wait_for(lambda: b"on-record" in (made.folder / "diagnostics.jsonl").read_bytes())
-    is_broken[0] = False
+    with monkeypatch.context() as broken:
+        broken.setattr(Path, "unlink", refuse)  # the mark cannot be deleted
+        made.purge(Redaction(5.0, 15.0))
+        for event in OFF_AND_ON:
+            made.record(event)
+        wait_for(lambda: b"on-record" in (made.folder / "diagnostics.jsonl").read_bytes())
     assert made.close(5)
     records = tuple(read_records(made.folder))
     assert sum(record.type == "event" and record.event == "off-record" for record in records) > 1
@@ -318,8 +288,7 @@ def test_a_session_that_goes_on_while_the_disk_is_full_has_whole_transcripts_in_
     before = recorder(tmp_path)
     before.caption(message(1, "Grace.", "Gracia.", seq=1), "es")
     assert before.close(5)
-    said = tuple(read_journal(before.folder))
-    earlier = Unfinished(before.folder, NOW, said, ())
+    earlier = Unfinished(before.folder, NOW, tuple(read_journal(before.folder)), ())
     is_full = [True]
     write = files._write
 
@@ -330,10 +299,7 @@ def test_a_session_that_goes_on_while_the_disk_is_full_has_whole_transcripts_in_
 
     monkeypatch.setattr(files, "_write", full)
     faults: list[Fault] = []
-    made = SessionRecorder(
-        tmp_path, source="en", targets=("es",), on_fault=faults.append, earlier=earlier
-    )
-    made.start()
+    made = recorder(tmp_path, faults, earlier=earlier)
     wait_for(lambda: faults)
     assert (made.folder / "transcript.es.txt").read_text() == "Gracia.\n"
     is_full[0] = False
@@ -349,8 +315,7 @@ def test_what_was_dropped_before_a_crash_still_counts(tmp_path: Path) -> None:
     before.record(health_record(dropped=Dropped(blocks=7, records=0, partials=2, drafts=0)))
     assert before.close(5)
     earlier = Unfinished(before.folder, NOW, (), tuple(read_records(before.folder)))
-    made = SessionRecorder(tmp_path, source="en", targets=("es",), on_fault=print, earlier=earlier)
-    made.start()
+    made = recorder(tmp_path, earlier=earlier)
     made.record(health_record(dropped=Dropped(blocks=0, records=0, partials=1, drafts=0)))
     assert made.close(5)
     dropped = {"blocks": 7, "records": 0, "partials": 3, "drafts": 0}
@@ -374,10 +339,9 @@ class Missing(FakeSource):
         raise AudioError("audio-device-missing", "There is no such device.")
 
 
-def test_starts_that_fail_change_nothing(sessions: Path) -> None:
+def test_starts_that_fail_change_nothing(sessions: Path, before: Unfinished) -> None:
     """While the microphone is unplugged, systemd retries for hours."""
-    before, files = found(sessions), contents(sessions)
-    assert before is not None
+    files = contents(sessions)
     broke = datetime.fromisoformat(before.records[-1].utc)
     failed = Service(sessions, source=Missing(pcm_of(SCRIPT, 1.0)))
     assert failed.run() == 1
@@ -391,55 +355,35 @@ def test_starts_that_fail_change_nothing(sessions: Path) -> None:
 
 @pytest.mark.parametrize("is_said", [False, True])
 def test_it_stays_to_be_gone_on_with_until_the_next_caption(
-    sessions: Path, *, is_said: bool
+    sessions: Path, before: Unfinished, *, is_said: bool
 ) -> None:
-    before = found(sessions)
-    assert before is not None
-    script = SCRIPT if is_said else []
-    next_run = Service(sessions, source=FakeSource(pcm_of(script, 2.0 if not is_said else 14.0)))
+    pcm = pcm_of(SCRIPT, DURATION_S) if is_said else pcm_of([], 2.0)
+    next_run = Service(sessions, source=FakeSource(pcm))
     assert next_run.run() == 0
     assert next_run.app.folder == before.folder
     last = datetime.fromisoformat(before.records[-1].utc)
     again = unfinished_session(next_run.settings, last + LATER)
-    assert (again is None) == is_said
-    if again is not None:
-        assert again.messages == before.messages
+    assert (again.messages if again else None) == (None if is_said else before.messages)
 
 
-def test_what_is_taken_off_the_record_in_a_start_that_fails_is_gone(sessions: Path) -> None:
-    before = found(sessions)
-    assert before is not None
+def test_what_is_taken_off_the_record_in_a_start_that_fails_is_gone(
+    sessions: Path, before: Unfinished
+) -> None:
     failed = Service(sessions, source=Missing(pcm_of(SCRIPT, 1.0)))
     failed.app._context.recorder.purge(Redaction(0.0, 1e6))
     assert failed.run() == 1
     assert read_journal(before.folder) == []
 
 
-def test_a_session_that_goes_on_is_not_among_the_past_services(sessions: Path) -> None:
-    before = found(sessions)
-    assert before is not None
-    listed: list[list[str]] = []
-
-    async def look(service: Service) -> None:
-        token = {"Authorization": "Bearer secret"}
-        port = service.app._context.hub.port
-        answer = await asyncio.to_thread(fetch, port, "/past", "GET", token)
-        listed.append([each["name"] for each in orjson.loads(answer.body)["services"]])
-
-    service = Service(sessions)
-    assert service.run(look) == 0
-    assert service.app.folder == before.folder
-    assert listed == [[]]
+def played(file: str) -> dict[str, Any]:
+    return {"audio.input": file}
 
 
 def test_a_file_does_not_go_on_with_a_service_nor_a_service_with_a_file(sessions: Path) -> None:
-    before = found(sessions)
-    assert before is not None
-    assert taken_up(sessions, before, **{"audio.input": "other.wav"}) is None
-    records = before.folder / "diagnostics.jsonl"
-    parsed = map(orjson.loads, records.read_bytes().splitlines())
-    source = next(record["source"] for record in parsed if record["type"] == "health")
+    assert found(sessions, **played("other.wav")) is None
+    records = crashed_folder(sessions) / "diagnostics.jsonl"
+    source = next(each["source"] for each in lines(records.parent) if each["type"] == "health")
     assert source
     records.write_bytes(records.read_bytes().replace(orjson.dumps(source), b'"sermon.flac"'))
-    assert taken_up(sessions, before) is None
-    assert taken_up(sessions, before, **{"audio.input": "/a/sermon.flac"}) is not None
+    assert found(sessions) is None
+    assert found(sessions, **played("/a/sermon.flac")) is not None

@@ -6,6 +6,7 @@ import fcntl
 import os
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -55,14 +56,14 @@ def run(
     return [path.name for path in gone]
 
 
-def test_without_limits_everything_stays(tmp_path: Path, four: list[Path]) -> None:
-    assert run(tmp_path) == []
-    assert left(tmp_path) == NAMES
-
-
-def test_what_is_past_its_age_goes(tmp_path: Path, four: list[Path]) -> None:
-    assert run(tmp_path, keep_days=14) == NAMES[:2]
-    assert left(tmp_path) == NAMES[2:]
+@pytest.mark.parametrize(
+    ("limits", "count"), [({}, 0), ({"keep_days": 14}, 2), ({"keep_mb": 1}, 2)]
+)
+def test_the_oldest_go_that_are_past_their_age_or_take_too_much_room(
+    tmp_path: Path, four: list[Path], limits: dict[str, Any], count: int
+) -> None:
+    assert run(tmp_path, **limits) == NAMES[:count]
+    assert left(tmp_path) == NAMES[count:]
 
 
 def test_a_clock_that_is_years_ahead_removes_nothing_by_age(
@@ -93,11 +94,6 @@ def test_a_session_begun_before_the_clock_was_set_is_as_old_as_its_journal(tmp_p
     os.utime(unset / "captions.jsonl", (NOW.timestamp() - 60, NOW.timestamp() - 60))
     session(tmp_path, NAMES[-1])
     assert run(tmp_path, keep_days=365) == []
-
-
-def test_the_oldest_go_until_there_is_room(tmp_path: Path, four: list[Path]) -> None:
-    assert run(tmp_path, keep_mb=1) == NAMES[:2]
-    assert left(tmp_path) == NAMES[2:]
 
 
 def test_the_running_session_never_goes(tmp_path: Path, four: list[Path]) -> None:

@@ -96,20 +96,6 @@ def test_a_doubtful_one_is_for_review(changes: dict[str, Any], reasons: tuple[st
     assert item.reasons == reasons
 
 
-@pytest.mark.parametrize(
-    ("record", "name"),
-    [
-        (spoken(decision="moderate", score=0.8), MODERATE),
-        (spoken(decision="reject", score=0.2), REJECTED),
-        (spoken(decision="reject", flags=("estimate:reject",)), REJECTED),
-    ],
-)
-def test_others_are_kept_apart(record: UtteranceRecord, name: str) -> None:
-    pair = pair_of(record, "s")
-    assert pair is not None
-    assert file_pair(pair) == (name, pair)
-
-
 def test_what_has_no_caption_is_no_pair() -> None:
     assert pair_of(replace(spoken(), quality=None, final=None), "s") is None
 
@@ -124,13 +110,17 @@ def named(pairs: dict[str, list[Pair]]) -> dict[str, list[tuple[int, str]]]:
 
 
 @pytest.mark.parametrize(
-    ("decision", "name"),
-    [("accept", PAIRS), ("moderate", MODERATE), ("review", QUEUE), ("reject", REJECTED)],
+    ("made", "name"),
+    [
+        (spoken(1), PAIRS),
+        (spoken(1, "moderate", 0.8), MODERATE),
+        (spoken(1, "review", 0.6), QUEUE),
+        (spoken(1, "reject", flags=("estimate:reject",)), REJECTED),
+    ],
 )
 def test_every_edit_makes_a_pair_and_an_undone_one_makes_none(
-    decision: Decision, name: str
+    made: UtteranceRecord, name: str
 ) -> None:
-    made = spoken(1, decision, 0.4)
     assert named(filed([made])) == {name: [(1, "La gracia de Dios.")]}
     change = edited(1, "La gracia de nuestro Dios")
     assert named(filed([made], change)) == {PAIRS: [(1, "La gracia de nuestro Dios")]}

@@ -44,6 +44,19 @@ def test_one_record_per_utterance_with_all_that_was_shown(setting: CoordinatorFi
     assert coordinator.unfinished == 0
 
 
+def test_an_edit_of_an_open_caption_stands_and_leaves_nothing_unfinished(
+    setting: CoordinatorFixture,
+) -> None:
+    setting.coordinator.on_closed(utterance())
+    setting.coordinator.show(caption("graci", final=False))
+    setting.commands.obey(command("edit", 1, "Corregido"))
+    setting.coordinator.show(caption("la gracia", final=True))
+    assert setting.coordinator.unfinished == 0
+    (record,) = [each for each in setting.written() if each["type"] == "utterance"]
+    assert record["final"]["text"] == "la gracia"
+    assert [m["target"]["text"] for m in setting.written("captions.jsonl")] == ["Corregido"]
+
+
 def test_what_was_shown_of_a_filtered_text_is_taken_back(setting: CoordinatorFixture) -> None:
     setting.coordinator.show(caption("gracias por ver", final=False))
     setting.coordinator.on_filtered(
@@ -66,6 +79,7 @@ def test_a_partial_that_comes_after_its_final_was_filtered_is_not_shown(
     setting.coordinator.on_settled(filtered.id)
     setting.coordinator.show(translated(spoken(1, "partial"), "gracias por ver", final=False))
     assert setting.board.snapshot().messages == ()
+    assert setting.screen.settled == []
 
 
 def test_faults_and_sources_are_recorded_and_counted(setting: CoordinatorFixture) -> None:
@@ -204,11 +218,3 @@ def test_what_settles_is_told_as_the_board_has_it_with_the_time_it_was_said(
     assert message.target.text == "operador"
     # The utterance is one second long; its last syllable was five seconds ago.
     assert 6 <= (datetime.now(UTC) - spoken_utc).total_seconds() < 30
-
-
-def test_nothing_settles_of_a_text_that_was_none(setting: CoordinatorFixture) -> None:
-    setting.coordinator.on_closed(spoken(4, "silence"))
-    filtered = replace(transcript(), utterance=spoken(4, "silence"), filtered="no-speech")
-    setting.coordinator.on_filtered(filtered)
-    setting.coordinator.on_settled(1)
-    assert setting.screen.settled == []

@@ -36,37 +36,25 @@ def texts(desk: CoordinatorFixture) -> list[tuple[str, str]]:
 
 
 def test_the_quick_translation_comes_and_then_the_final_one(desk: CoordinatorFixture) -> None:
-    correct(desk, "grace")
-    assert texts(desk) == [("grace", "gracioso")]
-    answer(desk, "gracia.", "marian")
-    assert texts(desk) == [("grace", "gracia.")]
-    answer(desk, "la gracia", "gemma")
-    assert texts(desk) == [("grace", "la gracia")]
-    assert [m.revision for m in desk.screen.messages] == [2, 3, 4]
-    assert desk.hearing.asked[0].transcript.lang == "en"
-    assert desk.commands.obey(command("undo")) is None
-    assert texts(desk) == [("gracious", "gracioso")]
-
-
-def test_nothing_is_final_before_its_translation_has_passed(desk: CoordinatorFixture) -> None:
-    def now() -> tuple[bool, str]:
+    def now() -> tuple[str, str, bool, str]:
         message = desk.board.message(1)
-        return message.final, message.status
+        return message.source.text, message.target.text, message.final, message.status
 
     correct(desk, "grace")
     # Pages that show only finals keep the last final of a resumed caption.
-    assert now() == (False, "resumed")
+    assert now() == ("grace", "gracioso", False, "resumed")
     desk.board.show(caption(1, "gracious", "tarde", final=True, engine="gemma"))
     answer(desk, "gracia.", "marian")
-    assert now() == (False, "resumed")
+    assert now() == ("grace", "gracia.", False, "resumed")
     answer(desk, "la gracia", "gemma")
-    assert now() == (True, "")
+    assert now() == ("grace", "la gracia", True, "")
+    assert [m.revision for m in desk.screen.messages] == [2, 3, 4]
+    assert desk.hearing.asked[0].transcript.lang == "en"
     desk.commands.obey(command("say", text="Amen."))
     typed = desk.board.last_id
     assert not desk.board.message(typed).final
     answer(desk, "Amén.", "gemma")
     assert desk.board.message(typed).final
-    desk.recorder.start()
     kept = [(each["id"], each["target"]["text"]) for each in desk.written("captions.jsonl")]
     assert kept == [(1, "la gracia"), (typed, "Amén.")]
 
@@ -177,9 +165,7 @@ def test_a_caption_that_has_left_the_history_is_left_alone(desk: CoordinatorFixt
 def test_what_no_translator_could_make_is_told(desk: CoordinatorFixture) -> None:
     correct(desk, "grace")
     desk.targets.take(Retranslated(desk.hearing.asked[-1].ticket, None, "es"))
-    desk.recorder.start()
-    faults = [each for each in desk.written() if each.get("event") == "fault"]
-    assert [each["code"] for each in faults] == ["not-retranslated"]
+    assert [each["code"] for each in desk.events("fault")] == ["not-retranslated"]
     assert texts(desk) == [("grace", "gracioso")]
 
 
@@ -272,9 +258,7 @@ def test_a_text_that_cannot_be_translated_is_tried_twice_and_keeps_none_waiting(
         owed.now_s += 3.0
     assert owed.asked == [4, 2, 1, 4]
     assert owed.texts() == ["texto", "texto", "text 3", "text 4", "cinco"]
-    owed.setting.recorder.start()
-    faults = [each for each in owed.setting.written() if each.get("event") == "fault"]
-    assert faults == [], "no operator has written it"
+    assert owed.setting.events("fault") == [], "no operator has written it"
 
 
 def test_a_translator_that_never_answers_is_not_waited_for(owed: Owed) -> None:

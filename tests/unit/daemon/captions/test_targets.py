@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from tests.support.coordinator import CoordinatorFixture, transcript, utterance
 from tests.support.daemon import SHORT as SCRIPT
 from tests.support.daemon import SHORT_S as DURATION_S
 from tests.support.daemon import ShortService as Service
-from tests.support.daemon import crash, until
+from tests.support.daemon import crash, operate, until
 from tests.support.fakes import FakeRecognizer, FakeSource, FakeTranslator, pcm_of
 from tests.support.patience import reached
 
@@ -103,9 +103,9 @@ def live(tmp_path: Path, extra: Any = None, **more: Any) -> Service:
     return Service(tmp_path, source=source, fast=False, extra_targets=extra or FRENCH, **more)
 
 
-def has_finals(service: Service, count: int) -> Callable[[], bool]:
-    board = service.app._context.boards[0]
-    return lambda: sum(m.final for m in board.snapshot().messages) == count
+def finals(service: Service, lang: str = "es") -> int:
+    board = service.app._targets.of(lang).board
+    return sum(message.final for message in board.snapshot().messages)
 
 
 @pytest.mark.slow
@@ -115,7 +115,7 @@ def test_a_language_that_nobody_watches_rests_and_is_filled_in_when_somebody_com
     french = (FakeTranslator("fr-quick"), FakeTranslator("fr-final"))
 
     async def beside(service: Service) -> None:
-        await reached(has_finals(service, len(SCRIPT)))
+        await reached(lambda: finals(service) == len(SCRIPT))
         assert service.app.health.record().languages[0].is_resting
         assert (french[0].calls, french[1].calls) == (0, 0)
         async with service.connect("?lang=fr") as socket:
@@ -161,9 +161,8 @@ def test_a_language_that_fails_or_is_slow_delays_no_other(tmp_path: Path) -> Non
     flags = {"translate.targets": [{"lang": lang, "rest": False} for lang in further]}
 
     async def beside(service: Service) -> None:
-        await reached(has_finals(service, len(SCRIPT)))
-        german = service.app._targets.of("de").board
-        assert sum(m.final for m in german.snapshot().messages) < len(SCRIPT)
+        await reached(lambda: finals(service) == len(SCRIPT))
+        assert finals(service, "de") < len(SCRIPT)
         service.app.stop()
 
     service = live(tmp_path / "many", further, flags=flags)
@@ -178,32 +177,16 @@ def test_a_language_that_fails_or_is_slow_delays_no_other(tmp_path: Path) -> Non
     assert stages == {"quick-fr"}
 
 
-async def operator(service: Service, *commands: dict[str, Any]) -> None:
-    async with service.connect("?kind=operator") as socket:
-        await socket.send(orjson.dumps({"type": "auth", "token": "secret"}).decode())
-        for command in commands:
-            await socket.send(orjson.dumps({"type": "command", **command}).decode())
-            await until(socket, lambda m, name=command["name"]: m.get("name") == name)  # type: ignore[misc]
-
-
 @pytest.mark.slow
 def test_what_operators_do_reaches_every_language_and_its_files(tmp_path: Path) -> None:
     async def beside(service: Service) -> None:
-        boards = {
-            "gemma": service.app._context.boards[0],
-            "fr-final": service.app._targets.of("fr").board,
-        }
-        await reached(
-            lambda: all(
-                sum(m.final for m in board.snapshot().messages) == len(SCRIPT)
-                for board in boards.values()
-            )
-        )
-        await operator(service, {"name": "correct", "id": 2, "text": "grace"})
+        boards = dict(zip(("gemma", "fr-final"), service.app._context.boards, strict=True))
+        await reached(lambda: finals(service) == finals(service, "fr") == len(SCRIPT))
+        await operate(service, {"name": "correct", "id": 2, "text": "grace"})
         for engine, board in boards.items():
             await reached(lambda b=board, e=engine: b.message(2).target.text == f"grace-{e}")  # type: ignore[misc]
             assert board.message(2).source.text == "grace"
-        await operator(service, {"name": "off-record"})
+        await operate(service, {"name": "off-record"})
         assert [board.snapshot().messages for board in boards.values()] == [(), ()]
         service.app.stop()
 

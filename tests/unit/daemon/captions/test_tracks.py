@@ -77,15 +77,3 @@ def test_a_final_that_comes_after_it_has_settled_is_recorded_at_once() -> None:
     assert tracks.settle(7) is None
     assert tracks.unfinished == 1
     assert finish(tracks, made(closed)) is not None
-
-
-def test_a_filtered_text_may_be_resumed_too() -> None:
-    tracks = Tracks()
-    closed = utterance(4, "silence", can_resume=True)
-    tracks.close(closed)
-    filtered = heard(closed, filtered="no-speech")
-    assert tracks.drop(filtered, mode="live", utc=UTC) is None
-    (settled,) = tracks.settle_all()
-    assert settled.record is not None
-    assert settled.record.filtered == "no-speech"
-    assert settled.caption is None

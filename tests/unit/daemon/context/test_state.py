@@ -19,42 +19,38 @@ def test_the_state_is_worked_out_of_the_facts_the_gravest_first(
     setting: CoordinatorFixture,
 ) -> None:
     facts, coordinator = setting.facts, setting.coordinator
-
-    def state() -> tuple[str, str]:
-        return setting.state
-
-    assert state() == ("starting", "")
+    assert setting.state == ("starting", "")
     facts.blank = True  # set before a restart: a dark screen stays dark
-    assert state() == ("blank", "blanked by the operator")
+    assert setting.state == ("blank", "blanked by the operator")
     facts.blank = False
     facts.has_begun = True
-    assert state() == ("listening", "")
+    assert setting.state == ("listening", "")
     coordinator.on_level(Level(-20, -10, clipped=False, speaking=True))
-    assert state() == ("speech", "")
+    assert setting.state == ("speech", "")
     setting.context.degradation.observe(Waits(recognizer_s=5.0), 0.0)
-    assert state() == ("speech", "behind: no partial captions (the recognizer is late)")
+    assert setting.state == ("speech", "behind: no partial captions (the recognizer is late)")
     facts.degraded_reason = "the recognizer was killed"
-    assert state()[1].endswith("is late); the recognizer was killed")
+    assert setting.state[1].endswith("is late); the recognizer was killed")
     setting.context.degradation.observe(Waits(quick_s=13.0), 0.0)
-    assert state()[0] == "behind"
+    assert setting.state[0] == "behind"
     coordinator.on_source(SourceChanged(lost=True, message="unplugged"))
-    assert state() == ("no-audio", "unplugged")
+    assert setting.state == ("no-audio", "unplugged")
     coordinator.on_source(SourceChanged(lost=True, message="zeros", muted=True))
-    assert state() == ("muted", "zeros")
+    assert setting.state == ("muted", "zeros")
     coordinator.on_source(SourceChanged(lost=True, message="unplugged"))
-    assert state() == ("no-audio", "unplugged")
+    assert setting.state == ("no-audio", "unplugged")
     facts.paused = True
-    assert state() == ("paused", "paused by the operator; unplugged")
+    assert setting.state == ("paused", "paused by the operator; unplugged")
     facts.blank = True
-    assert state() == ("blank", "blanked and paused by the operator; unplugged")
+    assert setting.state == ("blank", "blanked and paused by the operator; unplugged")
     facts.paused = False
-    assert state() == ("blank", "blanked by the operator; unplugged")
+    assert setting.state == ("blank", "blanked by the operator; unplugged")
     coordinator.on_source(SourceChanged(lost=False, message="is back"))
-    assert state() == ("blank", "blanked by the operator")
+    assert setting.state == ("blank", "blanked by the operator")
     facts.broken = "transcribe: a bug"
-    assert state() == ("fault", "transcribe: a bug")
+    assert setting.state == ("fault", "transcribe: a bug")
     facts.has_ended = True
-    assert state()[0] == "ended"
+    assert setting.state[0] == "ended"
 
 
 def test_song_is_a_state_with_a_reason_and_an_event(setting: CoordinatorFixture) -> None:
@@ -69,7 +65,7 @@ def test_song_is_a_state_with_a_reason_and_an_event(setting: CoordinatorFixture)
     facts.paused = False
     coordinator.on_song(SongChanged(held=False, by="operator", from_s=5.0, to_s=65.0))
     assert setting.state[0] == "listening"
-    events = [each for each in setting.written() if each.get("event") == "song"]
+    events = setting.events("song")
     assert [(each["held"], each["from_s"], each["to_s"]) for each in events] == [
         (True, 5.0, 10.0),
         (False, 5.0, 65.0),

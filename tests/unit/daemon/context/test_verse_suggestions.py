@@ -13,6 +13,7 @@ from pipeline.captions.redaction import Redaction
 from pipeline.church.scripture import editions, verse_index
 from pipeline.church.scripture.books import Reference
 from pipeline.church.scripture.editions import Edition
+from pipeline.config.loader import load
 from pipeline.config.schema import Settings
 from pipeline.core.errors import ProtocolError
 from pipeline.daemon.context.verse_suggestions import open_verse_suggestions
@@ -100,9 +101,8 @@ def test_a_dismissed_suggestion_is_gone(service: Service) -> None:
     service.say(2, SAID)
     assert service.suggested == ""
     for name in ("take-verse", "dismiss-verse"):
-        with pytest.raises(ProtocolError) as error:
+        with pytest.raises(ProtocolError, match=r"\[suggestion-gone\]"):
             service.commands.obey(command(name, id=1))
-        assert error.value.code == "suggestion-gone"
 
 
 def test_an_edit_or_a_hiding_takes_the_verse_away(service: Service) -> None:
@@ -123,7 +123,7 @@ def test_off_the_record_nothing_is_suggested_any_more(service: Service) -> None:
 
 
 def test_switched_off_or_without_an_index_captions_stay_as_they_are(
-    tmp_path: Path, service: Service, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, service: Service
 ) -> None:
     off = Service(tmp_path / "off", {"church.verses": "off"}, start=False)
     asks = Service(tmp_path / "asks", {"church.verses": "suggest"}, start=False)
@@ -162,10 +162,7 @@ def test_an_index_that_is_old_or_missing_is_built_and_then_used_and_never_before
         verse_index.build_index("sw")
     add((43, 3, 16))  # the text is now one verse earlier
     suggestions: list[SuggestionMessage] = []
-    settings = Settings()
-    settings = settings.model_copy(
-        update={"translate": settings.translate.model_copy(update={"source": "sw"})}
-    )
+    settings = load(flags={"translate.source": "sw"}).settings
     # The builder waits for this lock: the desk is certainly asked before the build.
     with verse_index._BUILDING:
         desk = open_verse_suggestions(settings, suggestions.append)

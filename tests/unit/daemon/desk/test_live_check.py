@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from pipeline.core.errors import AudioError, ProtocolError
 from pipeline.core.reports import Level
 from pipeline.daemon.desk.live_check import LiveCheck, MakeChecks, loudness
 from tests.support.coordinator import CoordinatorFixture, utterance
+from tests.support.hub import in_loop
 from tests.support.patience import reached
 
 
@@ -29,15 +30,15 @@ def live_check(setting: CoordinatorFixture, make: MakeChecks) -> LiveCheck:
     return LiveCheck(setting.context, setting.coordinator, Settings, make)
 
 
-def test_a_check_is_kept_and_another_one_waits_for_its_end(setting: CoordinatorFixture) -> None:
-    async def check() -> None:
-        assert setting.live_check.last() is None
+@in_loop
+async def test_a_check_is_kept_and_another_one_waits_for_its_end(
+    setting: CoordinatorFixture,
+) -> None:
+    assert setting.live_check.last() is None
+    setting.live_check.start()
+    with pytest.raises(ProtocolError, match="running already"):
         setting.live_check.start()
-        with pytest.raises(ProtocolError, match="running already"):
-            setting.live_check.start()
-        await reached(setting.live_check.last)
-
-    asyncio.run(check())
+    await reached(setting.live_check.last)
     kept = setting.live_check.last()
     assert kept is not None
     assert [result.test for result in kept.results] == ["dictionary", "sessions", "disk"]
@@ -55,26 +56,16 @@ def test_a_check_disturbs_nobody(why: str, setting: CoordinatorFixture) -> None:
     assert refused.value.code == "not-now"
 
 
-def test_a_mistake_in_a_check_ends_that_check_only(setting: CoordinatorFixture) -> None:
+@in_loop
+async def test_a_mistake_in_a_check_ends_that_check_only(setting: CoordinatorFixture) -> None:
     def broken() -> Passed:
         raise ZeroDivisionError("of ours")
 
     tried = live_check(setting, lambda *_: [Check("broken", "Breaking", broken)])
-
-    async def twice() -> None:
-        for _ in range(2):  # the second check begins once the first one is over
-            await reached(lambda: began(tried))
-
-    asyncio.run(twice())
-    assert tried.last() is None
-
-
-def began(tried: LiveCheck) -> bool:
-    try:
+    for _ in range(2):
         tried.start()
-    except ProtocolError:
-        return False
-    return True
+        await reached(lambda: not tried._is_running)
+    assert tried.last() is None
 
 
 def test_levels_say_how_loud_it_was_and_whether_somebody_spoke() -> None:
@@ -96,53 +87,30 @@ def test_a_microphone_that_is_not_heard_is_red(
     fact: str, value: object, code: str, setting: CoordinatorFixture
 ) -> None:
     setattr(setting.facts, fact, value)
-    caught: list[AudioError] = []
+    with pytest.raises(AudioError) as caught:
+        setting.live_check._listen(0.01)
+    assert caught.value.code == code
+    assert caught.value.fix
+
+
+@in_loop
+async def test_a_service_that_ends_takes_its_check_along(setting: CoordinatorFixture) -> None:
+    began, ended = threading.Event(), threading.Event()
 
     def make(_: object, listen: Callable[[float], Heard]) -> list[Check]:
         def level() -> Passed:
-            try:
-                listen(0.01)
-            except AudioError as error:
-                caught.append(error)
-                raise
-            raise AssertionError("it was heard")
+            began.set()
+            listen(600)
+            ended.set()
+            return Passed("Heard.")
 
         return [Check("level", "Listening", level)]
 
     tried = live_check(setting, make)
-
-    async def check() -> None:
-        tried.start()
-        await reached(tried.last)
-
-    asyncio.run(check())
-    assert [error.code for error in caught] == [code]
-    assert caught[0].fix
-
-
-def test_a_service_that_ends_takes_its_check_along(setting: CoordinatorFixture) -> None:
-    began = asyncio.Event()
-
-    async def check() -> None:
-        loop = asyncio.get_running_loop()
-
-        def make(_: object, listen: Callable[[float], Heard]) -> list[Check]:
-            def level() -> Passed:
-                loop.call_soon_threadsafe(began.set)
-                listen(600)
-                loop.call_soon_threadsafe(ended.set)
-                return Passed("Heard.")
-
-            return [Check("level", "Listening", level)]
-
-        ended = asyncio.Event()
-        tried = live_check(setting, make)
-        tried.start()
-        await asyncio.wait_for(began.wait(), 30)
-        tried.stop()
-        await asyncio.wait_for(ended.wait(), 30)
-
-    asyncio.run(check())
+    tried.start()
+    await reached(began.is_set)
+    tried.stop()
+    await reached(ended.is_set)
     assert setting.live_check.last() is None, "half a check says nothing"
 
 

@@ -14,15 +14,10 @@ from typing import Any
 
 import pytest
 
-from pipeline.cli.screens import LineScreen
-from pipeline.config.loader import EFFECT, load
+from pipeline.config.loader import EFFECT
 from pipeline.core import logs
-from pipeline.daemon.life.app import App
-from pipeline.dictionary.store import Dictionary
-from pipeline.workers.base import Engines, TargetEngines
 from tests.support.daemon import Service, send, until
 from tests.support.fakes import (
-    FakeDetector,
     FakeRecognizer,
     FakeSource,
     FakeTranslator,
@@ -58,38 +53,18 @@ class Reloading(Service):
         self.go_on = [threading.Event() for _ in waits_s]
         self.file = tmp_path / "config.toml"
         self.file.write_text(text)
-        loaded = load(
-            self.file,
-            {
-                "server.port": 0,
-                "session.directory": str(tmp_path / "sessions"),
-                "operator.token": "secret",
-                "church.verses": "off",
-                "vad.partial_ms": 0,
-                "vad.join_ms": 0,  # the sentences of scripts have no full stops
-            }
-            | (flags or {}),
-        )
-        self.settings = loaded.settings
         self.recognizer = FakeRecognizer(SCRIPT)
         self.final = FakeTranslator("gemma")
-        dictionary = Dictionary(self.settings)
-        self.app = App(
-            self.settings,
-            Engines(
-                source=FakeSource(
-                    pcm_of(SCRIPT, 15.0),
-                    speed=speed,
-                    waits=list(zip(waits_s, self.go_on, strict=True)),
-                ),
-                detector=FakeDetector(),
-                recognizer=self.recognizer,
-                targets=(TargetEngines("es", FakeTranslator("marian"), self.final),),
-            ),
-            dictionary=dictionary,
-            screen=LineScreen(),
-            mode="live",
-            read=lambda: loaded.again().settings,
+        waits = list(zip(waits_s, self.go_on, strict=True))
+        left_to_the_file = {"dictionary.enabled": None, "session.drain_s": None}
+        super().__init__(
+            tmp_path / "sessions",
+            source=FakeSource(pcm_of(SCRIPT, 15.0), speed=speed, waits=waits),
+            recognizer=self.recognizer,
+            final=self.final,
+            fast=False,
+            flags={**left_to_the_file, "vad.partial_ms": 0, **(flags or {})},
+            file=self.file,
         )
 
     def events(self, name: str) -> list[dict[str, Any]]:

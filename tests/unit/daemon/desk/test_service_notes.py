@@ -17,10 +17,12 @@ from pipeline.church.notes.notes import Notes, written
 from pipeline.church.notes.notes_files import read_notes
 from pipeline.church.scripture.books import Reference
 from pipeline.core.errors import ProtocolError
+from pipeline.core.types import Mode
 from pipeline.daemon.desk import service_notes
 from pipeline.daemon.desk.service_notes import find_notes, move_notes
 from pipeline.protocol.commands import AddNotesCommand, DropNoteCommand
 from tests.support.coordinator import CoordinatorFixture
+from tests.support.hub import in_loop
 
 NOTES = Notes(names=("Bonhoeffer",), verses=("Daniel 3:16",), words=frozenset({"hope"}))
 
@@ -38,9 +40,14 @@ def take_notes(directory: Path, session: Path) -> Notes:
     return found
 
 
-def test_notes_are_moved_only_when_a_service_begins(sessions: tuple[Path, Path]) -> None:
+@pytest.mark.parametrize(
+    ("mode", "notes"), [("live", NOTES), ("dry-run", NOTES), ("demo", Notes())]
+)
+def test_a_rehearsal_uses_notes_a_demonstration_does_not_and_finding_them_moves_none(
+    sessions: tuple[Path, Path], mode: Mode, notes: Notes
+) -> None:
     directory, session = sessions
-    assert find_notes(directory, session, "live") == NOTES
+    assert find_notes(directory, session, mode) == notes
     assert (directory / "notes.toml").exists()
     assert not (session / "notes.toml").exists()
 
@@ -70,18 +77,6 @@ def test_a_start_takes_the_notes_that_killed_starts_without_a_caption_had_taken(
     (second / "captions.jsonl").write_text("a caption")
     assert take_notes(directory, third) == Notes()
     assert (second / "notes.toml").exists()
-
-
-def test_a_rehearsal_uses_them_and_leaves_them(sessions: tuple[Path, Path]) -> None:
-    directory, session = sessions
-    assert find_notes(directory, session, "dry-run") == NOTES
-    assert (directory / "notes.toml").exists()
-
-
-def test_a_demonstration_leaves_those_that_wait_alone(sessions: tuple[Path, Path]) -> None:
-    directory, session = sessions
-    assert find_notes(directory, session, "demo") == Notes()
-    assert (directory / "notes.toml").exists()
 
 
 def test_broken_notes_end_no_service(sessions: tuple[Path, Path]) -> None:
@@ -138,28 +133,23 @@ SERMON = (
 )
 
 
-def send(
+@in_loop
+async def send(
     setting: CoordinatorFixture, content: bytes = SERMON, name: str = "sermon.txt", part: int = 40
 ) -> None:
     """Send a file as an operator's page does."""
-
-    async def parts() -> None:
-        for at in range(0, len(content), part):
-            data = base64.b64encode(content[at : at + part]).decode()
-            sent = AddNotesCommand(file=name, size=len(content), at=at, data=data)
-            if (doing := setting.commands.obey(sent)) is not None:
-                await doing
-
-    asyncio.run(parts())
+    for at in range(0, len(content), part):
+        data = base64.b64encode(content[at : at + part]).decode()
+        sent = AddNotesCommand(file=name, size=len(content), at=at, data=data)
+        if (doing := setting.commands.obey(sent)) is not None:
+            await doing
 
 
-def drop(setting: CoordinatorFixture, entry: str) -> None:
-    async def dropped() -> None:
-        doing = setting.commands.obey(DropNoteCommand(entry=entry))
-        assert doing is not None
-        await doing
-
-    asyncio.run(dropped())
+@in_loop
+async def drop(setting: CoordinatorFixture, entry: str) -> None:
+    doing = setting.commands.obey(DropNoteCommand(entry=entry))
+    assert doing is not None
+    await doing
 
 
 @pytest.mark.slow
@@ -184,7 +174,7 @@ def test_a_file_in_parts_is_drawn_out_used_kept_and_corrected(
     assert (kept.names, kept.terms) == (notes.names, notes.terms)
     send(setting, b"And Ravensbruck was what she saw.", "more.md")
     assert setting.commands.console().notes.names == ("Zwingenberger", "Ravensbruck")
-    commands = [r["name"] for r in setting.written() if r.get("event") == "command"]
+    commands = [r["name"] for r in setting.events("command")]
     assert commands == ["add-notes", "add-notes"], "once a file, not once a part"
     for entry in ("Zwingenberger", "covenant = alianza"):
         drop(setting, entry)
@@ -208,9 +198,8 @@ def test_a_file_that_is_none_changes_nothing(
         (b"what", "sermon.odt", "notes-unknown"),
         (b"...", "sermon.txt", "notes-empty"),
     ):
-        with pytest.raises(ProtocolError) as refused:
+        with pytest.raises(ProtocolError, match=code):
             send(setting, content, name)
-        assert refused.value.code == code
     monkeypatch.setattr(notes_files, "LIMITS", replace(notes_files.LIMITS, seconds=0.01))
     with pytest.raises(ProtocolError, match=r"sermon\.txt took more than 0\.01 s to read"):
         send(setting)
@@ -229,12 +218,12 @@ def test_parts_that_do_not_fit_are_refused(
     tmp_path: Path, part: AddNotesCommand, code: str
 ) -> None:
     setting = CoordinatorFixture(tmp_path, start=False)
-    with pytest.raises(ProtocolError) as refused:
+    with pytest.raises(ProtocolError, match=code):
         setting.commands.obey(part)
-    assert refused.value.code == code
 
 
-def test_of_two_changes_the_file_keeps_the_later_one(
+@in_loop
+async def test_of_two_changes_the_file_keeps_the_later_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     setting = CoordinatorFixture(tmp_path, start=False)
@@ -251,9 +240,6 @@ def test_of_two_changes_the_file_keeps_the_later_one(
 
     monkeypatch.setattr(service_notes, "write_notes", write)
 
-    async def drop_both() -> None:
-        await asyncio.gather(setting.notes.drop("Bonhoeffer"), setting.notes.drop("Ravensbruck"))
-
-    asyncio.run(drop_both())
+    await asyncio.gather(setting.notes.drop("Bonhoeffer"), setting.notes.drop("Ravensbruck"))
     kept = read_notes(setting.recorder.folder / "notes.toml")
     assert kept.names == setting.commands.console().notes.names == ("Zwingenberger",)

@@ -1,21 +1,6 @@
 from __future__ import annotations
 
-import pytest
-
-from pipeline.core.errors import ProtocolError
 from pipeline.daemon.desk.undo import _MOST, Undo
-
-
-def test_the_newest_is_taken_back_first() -> None:
-    undo, taken = Undo(), list[str]()
-    assert undo.says == ""
-    for name in ("a", "b", "c"):
-        undo.push(name, lambda name=name: taken.append(name))  # type: ignore[misc]
-    while undo.says:
-        undo.take_back()
-    assert taken == ["c", "b", "a"]
-    with pytest.raises(ProtocolError, match="nothing-to-undo"):
-        undo.take_back()
 
 
 def test_what_was_done_to_captions_that_are_gone_is_forgotten() -> None:
@@ -50,16 +35,3 @@ def test_what_was_taken_back_otherwise_is_forgotten() -> None:
     undo.take_back()
     undo.take_back()
     assert (taken, undo.says) == (["edit", "pause"], "")
-
-
-def test_a_step_that_cannot_be_taken_back_is_in_nobodys_way() -> None:
-    def refuse() -> None:
-        raise ProtocolError("unknown-caption", "It is gone.")
-
-    undo, taken = Undo(), list[str]()
-    undo.push("first", lambda: taken.append("first"))
-    undo.push("second", refuse)
-    with pytest.raises(ProtocolError, match="unknown-caption"):
-        undo.take_back()
-    undo.take_back()
-    assert taken == ["first"]

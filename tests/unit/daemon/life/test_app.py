@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
+import socket
 import threading
 import time
 from pathlib import Path
@@ -14,6 +14,7 @@ import pytest
 from pipeline.core.errors import DictionaryError, ModelError, ServerError
 from pipeline.core.types import Caption
 from pipeline.daemon.life import supervisor
+from tests.support import daemon
 from tests.support.daemon import SHORT as SCRIPT
 from tests.support.daemon import SHORT_S as DURATION_S
 from tests.support.daemon import ShortService as Service
@@ -34,16 +35,8 @@ def all_finals(engine: str) -> list[tuple[int, str]]:
     return [(number, engine) for number in range(1, len(SCRIPT) + 1)]
 
 
-def test_every_sentence_becomes_a_final_in_order(tmp_path: Path) -> None:
-    service = Service(tmp_path)
-    assert service.run() == 0
-    assert service.finals() == all_finals("gemma")
-    assert [line["source"]["text"] for line in service.journal()] == [s.text for s in SCRIPT]
-    assert len(service.records()) == len(SCRIPT)
-    assert (
-        "sentence-gemma number-gemma one-gemma"
-        in (service.app.folder / "transcript.es.txt").read_text()
-    )
+def events(service: daemon.Service, name: str) -> list[dict[str, Any]]:
+    return [event for event in service.records("event") if event["event"] == name]
 
 
 def test_a_display_sees_partials_finals_and_the_end(tmp_path: Path) -> None:
@@ -74,9 +67,7 @@ def test_a_final_translator_that_raises_costs_quality_not_content(
     service = Service(tmp_path, final=FakeTranslator("gemma", fails=lambda _: True), fast=fast)
     assert service.run() == 0
     assert service.finals() == all_finals("marian")
-    assert {e["code"] for e in service.records("event") if e["event"] == "fault"} == {
-        "final-failed"
-    }
+    assert {event["code"] for event in events(service, "fault")} == {"final-failed"}
 
 
 def test_a_slow_final_translator_costs_quality_not_content(tmp_path: Path) -> None:
@@ -94,13 +85,18 @@ def test_a_final_translator_that_takes_its_time_is_not_behind(tmp_path: Path) ->
     )
     assert service.run() == 0
     assert service.finals() == [(1, "gemma")]
-    assert [e for e in service.records("event") if e["event"] == "rung"] == []
+    assert events(service, "rung") == []
 
 
-def test_a_file_played_fast_waits_for_a_slow_translator(tmp_path: Path) -> None:
+def test_every_sentence_becomes_a_final_in_order(tmp_path: Path) -> None:
+    """A file that is played fast waits for its slow translator."""
     service = Service(tmp_path, final=FakeTranslator("gemma", delay_s=0.1))
     assert service.run() == 0
     assert service.finals() == all_finals("gemma")
+    assert [line["source"]["text"] for line in service.journal()] == [s.text for s in SCRIPT]
+    assert len(service.records()) == len(SCRIPT)
+    transcript = (service.app.folder / "transcript.es.txt").read_text()
+    assert "sentence-gemma number-gemma one-gemma" in transcript
 
 
 def test_a_hanging_final_translator_is_taken_over_from_and_does_not_hold_up_the_end(
@@ -129,53 +125,22 @@ def test_without_any_translator_the_source_text_is_shown(tmp_path: Path) -> None
 
 
 def test_a_broken_recognizer_ends_the_daemon_with_code_1(tmp_path: Path) -> None:
-    service = Service(tmp_path, recognizer=FakeRecognizer(SCRIPT, fails=lambda _: True))
+    recognizer = FakeRecognizer(SCRIPT, fails=lambda _: True)
+    service = daemon.Service(tmp_path, recognizer=recognizer)  # it fails five times in a row
     assert service.run() == 1
-    assert [e["worker"] for e in service.records("event") if e["event"] == "broken"] == [
-        "transcribe"
-    ]
+    assert [event["worker"] for event in events(service, "broken")] == ["transcribe"]
 
 
 def test_a_taken_port_is_told_before_an_engine_loads(tmp_path: Path) -> None:
-    recognizer = FakeRecognizer(SCRIPT)
+    class Unloaded(FakeRecognizer):
+        def load(self) -> None:
+            raise AssertionError("it is loaded")
 
-    async def second(service: Service) -> None:
-        other = Service(
-            tmp_path / "b",
-            recognizer=recognizer,
-            flags={"server.port": service.app._context.hub.port},
-        )
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        flags = {"server.port": taken.getsockname()[1]}
+        service = Service(tmp_path, recognizer=Unloaded(SCRIPT), flags=flags)
         with pytest.raises(ServerError, match="port-in-use"):
-            await other.app.run()
-
-    held = FakeSource(pcm_of(SCRIPT, 2.0), hold=True)
-
-    async def beside(service: Service) -> None:
-        await second(service)
-        service.app.stop()
-
-    assert Service(tmp_path / "a", source=held).run(beside) == 0
-    assert recognizer.calls == 0
-
-
-def test_stop_makes_a_final_of_what_is_being_said(tmp_path: Path) -> None:
-    async def stop_midway(service: Service) -> None:
-        async with service.connect() as socket:
-            await until(socket, lambda m: m["type"] == "caption" and m["id"] == 2)
-            service.app.stop()
-            await until(socket, lambda m: m["type"] == "status" and m["state"] == "ended")
-
-    service = Service(tmp_path, source=FakeSource(pcm_of(SCRIPT, DURATION_S), speed=8))
-    assert service.run(stop_midway) == 0
-    assert service.finals() == all_finals("gemma")[:2]
-    assert service.journal()[-1]["source"]["text"].startswith("sentence")
-
-
-def test_stopped_while_starting_it_ends_cleanly(tmp_path: Path) -> None:
-    async def at_once(service: Service) -> None:
-        service.app.stop()
-
-    assert Service(tmp_path).run(at_once) == 0
+            service.run()
 
 
 def test_an_engine_that_fails_to_load_after_the_stop_does_not_hold_up_the_end(
@@ -198,32 +163,6 @@ def test_an_engine_that_fails_to_load_after_the_stop_does_not_hold_up_the_end(
     wait_for(lambda: not service.app.is_stuck)  # its thread reports its end just before it ends
 
 
-def test_asked_twice_it_waits_for_nothing(tmp_path: Path) -> None:
-    hang = threading.Event()
-
-    async def twice(service: Service) -> None:
-        async with service.connect() as socket:
-            await until(socket, lambda m: m["type"] == "caption" and m["id"] == 1)
-            # The hanging call may be an eager final: only a closed utterance must get a final.
-            coordinator = service.app._news
-            translate = service.app._group.targets[0].translate
-            await reached(lambda: bool(translate and translate.doing and coordinator.unfinished))
-            service.app.stop()
-            service.app.stop()
-
-    service = Service(
-        tmp_path,
-        source=FakeSource(pcm_of(SCRIPT, DURATION_S), speed=10),
-        final=FakeTranslator("gemma", hang=hang),
-        flags={"session.drain_s": 500.0},
-    )
-    started = time.monotonic()
-    assert service.run(twice) == 0
-    assert time.monotonic() - started < 60
-    assert service.finals()[0] == (1, "marian")
-    hang.set()
-
-
 def test_a_changed_dictionary_takes_effect_and_a_bad_one_changes_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -238,11 +177,9 @@ def test_a_changed_dictionary_takes_effect_and_a_bad_one_changes_nothing(
             first = await until(socket, lambda m: m["type"] == "caption" and m["final"])
             assert "Numbers" in first["source"]["text"]
             own.write_text("[[rule]]\nheer = 1\n")
-            while not any(e.get("stage") == "dictionary" for e in service.records("event")):
-                await asyncio.sleep(0.05)
+            await reached(lambda: events(service, "fault"))
             own.write_text(rule.format("Digits", "Digits"))
-            while not any(e["event"] == "dictionary" for e in service.records("event")):
-                await asyncio.sleep(0.05)
+            await reached(lambda: events(service, "dictionary"))
             changed.set()
             await until(
                 socket,
@@ -258,26 +195,6 @@ def test_a_changed_dictionary_takes_effect_and_a_bad_one_changes_nothing(
     assert service.run(change) == 0
 
 
-def test_an_edit_of_an_open_caption_stands_and_leaves_nothing_unfinished(tmp_path: Path) -> None:
-    edited = threading.Event()
-
-    async def edit(service: Service) -> None:
-        async with service.connect("?kind=operator") as socket:
-            await socket.send('{"type":"auth","token":"secret"}')
-            await until(socket, lambda m: m["type"] == "caption" and m["id"] == 1)
-            await socket.send('{"type":"command","name":"edit","id":1,"text":"Corregido"}')
-            await until(socket, lambda m: m.get("target", {}).get("text") == "Corregido")
-            edited.set()
-            await until(socket, lambda m: m["type"] == "utterance" and m["id"] == 1)
-            assert service.app._news.unfinished == 0
-
-    source = FakeSource(pcm_of(SCRIPT, DURATION_S), speed=20, waits=[(2.2, edited)])
-    service = Service(tmp_path, source=source)
-    assert service.run(edit) == 0
-    assert service.journal()[0]["target"]["text"] == "Corregido"
-    assert len(service.records()) == len(SCRIPT)
-
-
 def test_a_bug_at_the_desk_ends_the_daemon_loudly(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -291,7 +208,7 @@ def test_a_bug_at_the_desk_ends_the_daemon_loudly(
 
     monkeypatch.setattr(service.app._news, "show", bug)
     assert service.run() == 1
-    (event,) = [e for e in service.records("event") if e["event"] == "broken"]
+    (event,) = events(service, "broken")
     assert (event["worker"], event["code"]) == ("desk", "crash")
     assert (1, "gemma") in service.finals()
 
@@ -306,13 +223,11 @@ def test_a_watch_that_breaks_ends_the_daemon_loudly(
     monkeypatch.setattr(service.app._reload, "check_dictionary", bug)
 
     async def wait(service: Service) -> None:
-        async with asyncio.timeout(20):
-            while not service.records("event"):
-                await asyncio.sleep(0.05)
+        await reached(lambda: service.records("event"))
         service.app.stop()
 
     assert service.run(wait) == 1
-    (event,) = [e for e in service.records("event") if e["event"] == "broken"]
+    (event,) = events(service, "broken")
     assert (event["worker"], event["code"]) == ("watch", "crash")
 
 
@@ -336,15 +251,14 @@ def test_a_hanging_comparison_costs_only_itself(tmp_path: Path) -> None:
     assert service.records("compare") == []
     assert service.app.is_stuck
     hang.set()
-    while service.app.is_stuck:
-        time.sleep(0.01)
+    wait_for(lambda: not service.app.is_stuck)
 
 
 def test_song_is_told_to_every_display_and_written_down(tmp_path: Path) -> None:
     source = FakeSource(pcm_of(SCRIPT, DURATION_S))
     service = Service(tmp_path, source=source, songs=FakeSongDetector([(3.5, 13.5)]))
     assert service.run() == 0
-    (event,) = [each for each in service.records("event") if each["event"] == "song"][:1]
+    event = events(service, "song")[0]
     assert (event["held"], event["by"]) == (True, "detector")
     assert 2.0 < event["from_s"] < 5.0
 

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.daemon.life.supervisor import QUIET_S, NewDay, last_strike
+from pipeline.daemon.life.supervisor import QUIET_S, NewDay
 from tests.support.daemon import SCRIPT, Service, until
 from tests.support.fakes import FakeRecognizer, FakeSource, FakeTranslator, pcm_of
 from tests.support.patience import reached
@@ -144,19 +144,6 @@ def at(day: int, hour: int, minute: int = 0, month: int = 11) -> datetime:
     return datetime(2026, month, day, hour, minute, tzinfo=CHICAGO)
 
 
-@pytest.mark.parametrize(
-    ("now", "strike"),
-    [
-        (at(22, 4), at(22, 4)),
-        (at(22, 3, 59), at(21, 4)),
-        (at(22, 23, 59), at(22, 4)),
-        (at(1, 0, 30), at(31, 4, month=10)),
-    ],
-)
-def test_the_last_strike_is_today_s_or_yesterday_s(now: datetime, strike: datetime) -> None:
-    assert last_strike("04:00", now) == strike
-
-
 def due(started: datetime, now: datetime, new_at: str = "04:00", quiet_s: float = QUIET_S) -> bool:
     """Return whether a new day is due after `quiet_s` of silence that end at `now`."""
     day = NewDay(started)
@@ -168,6 +155,8 @@ def test_a_session_of_yesterday_ends_at_the_hour_and_not_before() -> None:
     assert not due(at(21, 9), at(22, 3, 59))
     assert due(at(21, 9), at(22, 4))
     assert due(at(21, 9), at(22, 10)), "a machine that was asleep at four"
+    assert due(at(31, 3, month=10), at(1, 0, 30)), "the last strike was yesterday's"
+    assert not due(at(31, 9, month=10), at(1, 0, 30))
 
 
 def test_a_session_that_began_behind_the_hour_goes_on_until_the_next() -> None:
