@@ -15,7 +15,6 @@ from pipeline.core.errors import (
     EngineCancelledError,
     EngineError,
     EngineGoneError,
-    ModelCrashError,
     ModelError,
 )
 from pipeline.core.languages import LANGUAGES
@@ -98,15 +97,21 @@ def finals(reports: list[Report]) -> list[tuple[int, str, str]]:
     return [(c.id, c.text, c.engine) for c in reports if isinstance(c, Caption) and c.final]
 
 
+def faults(reports: list[Report]) -> list[str]:
+    return [r.code for r in reports if isinstance(r, Fault)]
+
+
 def test_every_draft_becomes_a_final_in_order() -> None:
-    made = finals(run(FakeTranslator("gemma"), count=3))
-    assert made == [(n, "amen-gemma brother-gemma", "gemma") for n in (1, 2, 3)]
-
-
-def test_an_error_makes_the_draft_final() -> None:
-    reports = run(FakeTranslator("gemma", fails=lambda call: call == 2), count=3)
-    assert [engine for _, _, engine in finals(reports)] == ["gemma", "marian", "gemma"]
-    assert [r.code for r in reports if isinstance(r, Fault)] == ["final-failed"]
+    """The engine's retreat from the GPU is told; an error makes the draft itself the final."""
+    retreat = "all layers on the GPU: out of memory"
+    engine = FakeTranslator("gemma", degraded_reason=retreat, fails=lambda call: call == 2)
+    reports: list[Report] = []
+    made = worker(engine, reports, count=3)
+    done(made)
+    good = "amen-gemma brother-gemma", "gemma"
+    assert finals(reports) == [(1, *good), (2, "amén hermano", "marian"), (3, *good)]
+    assert faults(reports) == ["gpu-unavailable", "final-failed"]
+    assert made.degraded_reason == retreat
 
 
 def test_after_errors_in_a_row_the_engine_rests_and_finals_go_on() -> None:
@@ -147,38 +152,24 @@ def test_while_its_process_is_away_drafts_become_finals_without_a_rest_or_a_faul
     away, reports = Away("gemma"), list[Report]()
     made = worker(away, reports, count=FAULTS_IN_A_ROW + 3)
     done(made)
-    finals = [r for r in reports if isinstance(r, Caption)]
-    assert [(c.id, c.engine, c.final) for c in finals] == [
-        (number, "marian", True) for number in range(1, FAULTS_IN_A_ROW + 4)
-    ]
+    assert [engine for *_, engine in finals(reports)] == ["marian"] * (FAULTS_IN_A_ROW + 3)
     assert away.calls == FAULTS_IN_A_ROW + 3, "it is asked again at once when it is back"
-    assert [r for r in reports if isinstance(r, Fault)] == [], "its keeper tells"
+    assert faults(reports) == [], "its keeper tells"
     assert made.degraded_reason == "the final translator crashed"
-
-
-def test_a_model_that_crashes_whenever_it_is_loaded_is_done_without() -> None:
-    error = ModelCrashError("model-crashes", "It crashes whenever it is loaded.")
-    given_up = "the final translator is given up"
-    reports = run(FakeTranslator("gemma", degraded_reason=given_up, cannot_load=error))
-    assert [r.code for r in reports if isinstance(r, Fault)] == ["model-crashes"]
-    assert [r.engine for r in reports if isinstance(r, Caption)] == ["marian"]
 
 
 def test_a_broken_model_is_reported_and_drafts_become_finals() -> None:
     error = ModelError("model-broken", "The model cannot be loaded.")
     reports = run(FakeTranslator(cannot_load=error), count=2)
     assert [engine for _, _, engine in finals(reports)] == ["marian", "marian"]
-    assert [r.code for r in reports if isinstance(r, Fault)] == ["model-broken"]
+    assert faults(reports) == ["model-broken"]
 
 
 def test_a_missing_model_ends_the_start() -> None:
     error = ModelError("model-missing", "The model cannot be loaded.")
     reports: list[Report] = []
     worker(FakeTranslator(cannot_load=error), reports).run()
-    ended = reports[-1]
-    assert isinstance(ended, WorkerEnded)
-    assert isinstance(ended.error, ModelError)
-    assert finals(reports) == []
+    assert reports == [WorkerEnded("translate", error)]
 
 
 @pytest.mark.parametrize(
@@ -193,7 +184,7 @@ def test_a_missing_model_ends_the_start() -> None:
 def test_garbage_is_not_shown(garbage: Translation) -> None:
     reports = run(FakeTranslator(says=lambda *_: garbage))
     assert finals(reports) == [(1, "amén hermano", "marian")]
-    assert [r.code for r in reports if isinstance(r, Fault)] == ["final-unusable"]
+    assert faults(reports) == ["final-unusable"]
 
 
 def test_garbage_in_a_row_lets_the_engine_rest_and_it_is_tried_again(
@@ -278,8 +269,7 @@ def test_the_translator_sees_the_draft_unless_it_is_in_the_spoken_language() -> 
             seen.append(request.draft)
             return super().translate(text, request)
 
-    reports: list[Report] = []
-    made = worker(Looks("gemma"), reports, count=0)
+    made = worker(Looks("gemma"), [], count=0)
     made._final(draft(1), 0.0)
     made._final(source_caption(draft(2).transcript), 0.0)
     assert seen == ["amén hermano", ""]
@@ -325,42 +315,17 @@ def test_taking_what_is_unfinished_may_meet_an_engine_that_comes_back(
     assert [c.id for c in made.take_unfinished()] == [1]
 
 
-def test_a_retreat_from_the_gpu_is_told_and_the_engine_used() -> None:
-    engine = FakeTranslator("gemma", degraded_reason="all layers on the GPU: out of memory")
-    reports: list[Report] = []
-    made = worker(engine, reports)
-    done(made)
-    assert [r.code for r in reports if isinstance(r, Fault)] == ["gpu-unavailable"]
-    assert "out of memory" in made.degraded_reason
-    assert finals(reports)[0][2] == "gemma"
-
-
-class Asked(FakeTranslator):
-    """Changes the settings during its first translation, and notes which apply in each."""
-
-    def __init__(self) -> None:
-        super().__init__("gemma", streams=True)
-        self.held: list[tuple[float, bool]] = []
-        self.during: Callable[[], None] = lambda: None
-
-    def translate(self, text: str, request: TranslationRequest = PLAIN) -> Translation:
-        self.during()
-        self.held.append((self.deadline_s, request.on_text is not None))
-        return super().translate(text, request)
-
-
 def test_new_settings_hold_from_the_next_draft_on() -> None:
-    asked = Asked()
-    made = worker(asked, [], count=2)
+    held: list[tuple[float, bool]] = []
     final = {"deadline_s": 3.0, "stream": False}
 
-    def change() -> None:
+    def change(_: str, on_text: OnText) -> None:
         made.settings = Settings.model_validate({"translate": {"final": final}})
+        held.append((made.deadline_s, on_text is not None))
 
-    asked.during = change
+    made = worker(FakeTranslator("gemma", says=change), [], count=2)
     done(made)
-    assert asked.held == [(8.0, True), (3.0, False)]
-    assert made.deadline_s == 3.0
+    assert held == [(8.0, True), (3.0, False)]
 
 
 def test_drafts_of_utterances_that_speech_returned_to_are_passed_over() -> None:
@@ -373,26 +338,23 @@ def test_drafts_of_utterances_that_speech_returned_to_are_passed_over() -> None:
 
 
 def test_a_translation_that_is_not_wanted_any_more_stops_between_two_words() -> None:
-    class Talks(FakeTranslator):
-        said = 0
-
-        def translate(self, text: str, request: TranslationRequest = PLAIN) -> Translation:
-            for _ in range(100):
-                self.said += 1
-                if self.said == 3:
-                    resumed.add(1)
-                if self.is_cancelled():
-                    raise EngineCancelledError("engine-cancelled", "Not wanted.")
-            return super().translate(text, request)
+    def talk(*_: object) -> None:
+        for word in range(100):
+            if translator.calls == 1 and word == 3:
+                resumed.add(1)
+            if translator.is_cancelled():
+                said.append(word)
+                raise EngineCancelledError("engine-cancelled", "Not wanted.")
 
     resumed: set[int] = set()
+    said: list[int] = []
     reports: list[Report] = []
-    translator = Talks("gemma")
+    translator = FakeTranslator("gemma", says=talk)
     made = worker(translator, reports, count=2, is_stale=lambda each: each.id in resumed)
     done(made)
     assert [key for key, *_ in finals(reports)] == [2]
-    assert translator.said == 3 + 100
-    assert [r for r in reports if isinstance(r, Fault)] == [], "it is no error"
+    assert said == [3]
+    assert faults(reports) == [], "it is no error"
     assert made.degraded_reason == ""
 
 
@@ -416,20 +378,13 @@ def until_retranslated(made: Translate, reports: list[Report]) -> None:
     thread.join(60)
 
 
-def test_what_an_operator_wrote_is_translated_when_no_draft_waits() -> None:
-    reports: list[Report] = []
-    made = worker(FakeTranslator("gemma"), reports, count=0)
-    made._drafts.ask(request(7))
-    until_retranslated(made, reports)
-    assert retranslated(reports) == [(7, "gemma", True)]
-
-
-def test_it_is_judged_by_the_same_second_opinion_as_what_is_said() -> None:
+def test_what_an_operator_wrote_gets_the_same_second_opinion_as_what_is_said() -> None:
     reports: list[Report] = []
     made = worker(FakeTranslator("gemma"), reports, count=0)
     made._scorer = FixedScorer()
     made._drafts.ask(request(7))
     until_retranslated(made, reports)
+    assert retranslated(reports) == [(7, "gemma", True)]
     (opinion,) = [r.caption.opinion for r in reports if isinstance(r, Retranslated) and r.caption]
     assert opinion is not None
     assert (opinion.mean, opinion.least) == (-1.0, -2.0)
@@ -447,37 +402,26 @@ class LooksAround(FakeTranslator):
         return Translation("amén hermana", self.name, 2, -0.2, alternatives=alternatives)
 
 
-class TakesSentences(FakeTranslator):
-    """Has two translations of each of two sentences; the second one is better in both."""
-
-    def translate(self, *_: object) -> Translation:
-        found = [("Mal.", -0.2, 0), ("Bien.", -0.3, 0), ("Malo.", -0.2, 1), ("Bueno.", -0.3, 1)]
-        alternatives = tuple(Alternative(text, mean, mean, part) for text, mean, part in found)
-        return Translation("Mal. Malo.", self.name, 2, -0.2, alternatives=alternatives)
-
-
 class Prefers:
-    """Finds one text likely, and fails if `fails` is set."""
+    """Finds one text likely for each sentence, and fails if `fails` is set."""
 
-    def __init__(self, text: str, *, fails: bool = False) -> None:
-        self._text, self._fails = text, fails
+    def __init__(self, *texts: str, fails: bool = False) -> None:
+        self._texts, self._fails = texts, fails
 
     def score(self, text: str, targets: Sequence[str], *_: object) -> list[tuple[float, float]]:
         if self._fails:
             raise EngineError("marian-failed", "It was told to fail.")
-        return [(-0.1 if each == self._text else -3.0, -3.0) for each in targets]
+        wanted = self._texts[-1 if text == "Good." else 0]
+        return [(-0.1 if each == wanted else -3.0, -3.0) for each in targets]
 
 
 def test_of_each_sentence_the_best_is_chosen() -> None:
+    found = [("Mal.", -0.2, 0), ("Bien.", -0.3, 0), ("Malo.", -0.2, 1), ("Bueno.", -0.3, 1)]
+    alternatives = tuple(Alternative(text, mean, mean, part) for text, mean, part in found)
+    both = Translation("Mal. Malo.", "gemma", 2, -0.2, alternatives=alternatives)
     reports: list[Report] = []
-    made = worker(TakesSentences("gemma"), reports, count=0)
-
-    class BySentence:
-        def score(self, text: str, targets: Sequence[str], *_: object) -> list[tuple[float, float]]:
-            wanted = {"Well.": "Bien.", "Good.": "Bueno."}.get(text)
-            return [(-0.1 if each == wanted else -3.0, -3.0) for each in targets]
-
-    made._scorer = BySentence()
+    made = worker(FakeTranslator(says=lambda *_: both), reports, count=0)
+    made._scorer = Prefers("Bien.", "Bueno.")
     made._drafts.get_nowait()  # the end mark, which would wait for this final
     said = replace(draft(1).transcript, text="Well. Good.")
     made.take((replace(draft(1), transcript=said), time.monotonic()))
@@ -517,63 +461,43 @@ def test_of_several_translations_both_translators_choose(
     assert not caption.translation.alternatives
 
 
-class Follows(FakeTranslator):
-    """Notes the previous sentence of each text."""
-
-    def __init__(self) -> None:
-        super().__init__("gemma")
-        self.previous: list[SentencePair | None] = []
-
-    def translate(self, text: str, request: TranslationRequest = PLAIN) -> Translation:
-        self.previous.append(request.previous)
-        return Translation(f"{text} ya", self.name, 2, -0.2)
-
-
 def test_a_sentence_is_translated_behind_the_one_before() -> None:
-    translator = Follows()
-    done(worker(translator, [], count=2))
-    first = SentencePair("amen brother", "amen brother ya")
-    assert translator.previous == [None, first]
+    previous: list[SentencePair | None] = []
 
+    class Follows(FakeTranslator):
+        def translate(self, text: str, request: TranslationRequest = PLAIN) -> Translation:
+            previous.append(request.previous)
+            return Translation(f"{text} ya", self.name, 2, -0.2)
 
-class MakesWay(FakeTranslator):
-    """Works at a text until it is cancelled, a given number of times."""
-
-    def __init__(self, drafts: Callable[[], DraftQueue], cancelled: int) -> None:
-        super().__init__("gemma")
-        self._drafts = drafts
-        self._left = cancelled
-        self.order: list[str] = []
-
-    def translate(self, text: str, request: TranslationRequest = PLAIN) -> Translation:
-        self.order.append(text)
-        if text == "the correction" and self._left:
-            self._left -= 1
-            assert not self.is_cancelled()
-            self._drafts().put((draft(self._left + 1), 0.0))  # somebody speaks meanwhile
-            assert self.is_cancelled()
-            raise EngineCancelledError("engine-cancelled", "It is not wanted now.")
-        return super().translate(text, request)
+    done(worker(Follows("gemma"), [], count=2))
+    assert previous == [None, SentencePair("amen brother", "amen brother ya")]
 
 
 @pytest.mark.parametrize(("cancelled", "engine"), [(2, "gemma"), (9, "marian")])
 def test_it_makes_way_for_a_draft_and_is_done_again_for_a_while(
     cancelled: int, engine: str
 ) -> None:
+    order: list[str] = []
+
+    def make_way(text: str, _: OnText) -> None:
+        order.append(text)
+        if text == "the correction" and order.count(text) <= cancelled:
+            assert not translator.is_cancelled()
+            made._drafts.put((draft(1), 0.0))  # somebody speaks meanwhile
+            assert translator.is_cancelled()
+            raise EngineCancelledError("engine-cancelled", "It is not wanted now.")
+
     reports: list[Report] = []
-    drafts: list[DraftQueue] = []
-    translator = MakesWay(lambda: drafts[0], cancelled)
+    translator = FakeTranslator("gemma", says=make_way)
     made = worker(translator, reports, count=0)
-    drafts.append(made._drafts)
     wanted = request(9)
-    transcript = wanted.transcript
-    corrected = Transcript(transcript.utterance, "en", "", "the correction", Recognition(""))
-    made._drafts.ask(Retranslation(9, corrected, quick=wanted.quick))
+    corrected = replace(wanted.transcript, text="the correction")
+    made._drafts.ask(replace(wanted, transcript=corrected))
     until_retranslated(made, reports)
     assert retranslated(reports) == [(9, engine, True)]
     times = min(cancelled, 5)
     assert len(finals(reports)) == times, "no draft is lost by it, nor waits for it"
-    assert translator.order[:2] == ["the correction", "amen brother"]
+    assert order[:2] == ["the correction", "amen brother"]
     assert made.degraded_reason == ""
 
 
