@@ -56,21 +56,27 @@ class FixedScorer:
         return [(-1.0, -2.0)] * len(targets)
 
 
+class Reporting(Translate):
+    """Keeps its reports."""
+
+    reports: list[Report]
+
+
 def worker(
     translator: Translator,
-    reports: list[Report],
     *,
     count: int = 1,
     rung: Rung = Rung.FULL,
     is_stale: Callable[[Utterance], bool] = lambda _: False,
-) -> Translate:
+) -> Reporting:
+    reports: list[Report] = []
     drafts = DraftQueue(50)
     for number in range(1, count + 1):
         drafts.put((draft(number), time.monotonic()))
     drafts.put(None)
     degradation = Degradation()
     degradation.observe(Waits(*[LIMIT_S.get(rung, 0.0) * 1.1] * 3), 0.0)
-    return Translate(
+    made = Reporting(
         settings=Settings(),
         translator=translator,
         drafts=drafts,
@@ -78,6 +84,8 @@ def worker(
         emit=reports.append,
         is_stale=is_stale,
     )
+    made.reports = reports
+    return made
 
 
 def done(made: Translate) -> None:
@@ -86,11 +94,10 @@ def done(made: Translate) -> None:
 
 
 def run(translator: Translator, *, count: int = 1, rung: Rung = Rung.FULL) -> list[Report]:
-    reports: list[Report] = []
-    made = worker(translator, reports, count=count, rung=rung)
+    made = worker(translator, count=count, rung=rung)
     done(made)
-    assert reports[-1] == WorkerEnded("translate", None)
-    return reports
+    assert made.reports[-1] == WorkerEnded("translate", None)
+    return made.reports
 
 
 def finals(reports: list[Report]) -> list[tuple[int, str, str]]:
@@ -105,24 +112,12 @@ def test_every_draft_becomes_a_final_in_order() -> None:
     """The engine's retreat from the GPU is told; an error makes the draft itself the final."""
     retreat = "all layers on the GPU: out of memory"
     engine = FakeTranslator("gemma", degraded_reason=retreat, fails=lambda call: call == 2)
-    reports: list[Report] = []
-    made = worker(engine, reports, count=3)
+    made = worker(engine, count=3)
     done(made)
     good = "amen-gemma brother-gemma", "gemma"
-    assert finals(reports) == [(1, *good), (2, "amén hermano", "marian"), (3, *good)]
-    assert faults(reports) == ["gpu-unavailable", "final-failed"]
+    assert finals(made.reports) == [(1, *good), (2, "amén hermano", "marian"), (3, *good)]
+    assert faults(made.reports) == ["gpu-unavailable", "final-failed"]
     assert made.degraded_reason == retreat
-
-
-def test_after_errors_in_a_row_the_engine_rests_and_finals_go_on() -> None:
-    failing = FakeTranslator("gemma", fails=lambda _: True)
-    reports: list[Report] = []
-    made = worker(failing, reports, count=FAULTS_IN_A_ROW + 4)
-    assert made.degraded_reason == ""
-    done(made)
-    assert len(finals(reports)) == FAULTS_IN_A_ROW + 4
-    assert failing.calls == FAULTS_IN_A_ROW
-    assert "failed" in made.degraded_reason
 
 
 def test_a_translator_that_goes_over_to_another_language_is_told_of_once_and_still_shown() -> None:
@@ -149,12 +144,12 @@ class Away(FakeTranslator):
 
 
 def test_while_its_process_is_away_drafts_become_finals_without_a_rest_or_a_fault() -> None:
-    away, reports = Away("gemma"), list[Report]()
-    made = worker(away, reports, count=FAULTS_IN_A_ROW + 3)
+    away = Away("gemma")
+    made = worker(away, count=FAULTS_IN_A_ROW + 3)
     done(made)
-    assert [engine for *_, engine in finals(reports)] == ["marian"] * (FAULTS_IN_A_ROW + 3)
+    assert [engine for *_, engine in finals(made.reports)] == ["marian"] * (FAULTS_IN_A_ROW + 3)
     assert away.calls == FAULTS_IN_A_ROW + 3, "it is asked again at once when it is back"
-    assert faults(reports) == [], "its keeper tells"
+    assert faults(made.reports) == [], "its keeper tells"
     assert made.degraded_reason == "the final translator crashed"
 
 
@@ -167,9 +162,9 @@ def test_a_broken_model_is_reported_and_drafts_become_finals() -> None:
 
 def test_a_missing_model_ends_the_start() -> None:
     error = ModelError("model-missing", "The model cannot be loaded.")
-    reports: list[Report] = []
-    worker(FakeTranslator(cannot_load=error), reports).run()
-    assert reports == [WorkerEnded("translate", error)]
+    made = worker(FakeTranslator(cannot_load=error))
+    made.run()
+    assert made.reports == [WorkerEnded("translate", error)]
 
 
 @pytest.mark.parametrize(
@@ -194,9 +189,10 @@ def test_garbage_in_a_row_lets_the_engine_rest_and_it_is_tried_again(
 
     nothing = iter([Translation("", "gemma")] * FAULTS_IN_A_ROW)
     engine = FakeTranslator("gemma", says=lambda *_: next(nothing, None))
-    reports: list[Report] = []
-    made = worker(engine, reports, count=FAULTS_IN_A_ROW + 2)
+    made = worker(engine, count=FAULTS_IN_A_ROW + 2)
+    assert made.degraded_reason == ""
     done(made)
+    assert len(finals(made.reports)) == FAULTS_IN_A_ROW + 2
     assert engine.calls == FAULTS_IN_A_ROW
     assert "failed" in made.degraded_reason
     time.sleep(0.25)
@@ -204,7 +200,7 @@ def test_garbage_in_a_row_lets_the_engine_rest_and_it_is_tried_again(
     made._drafts.put((draft(99), time.monotonic()))
     made._drafts.put(None)
     made.work()
-    assert finals(reports)[-1] == (99, "amen-gemma brother-gemma", "gemma")
+    assert finals(made.reports)[-1] == (99, "amen-gemma brother-gemma", "gemma")
     assert made.degraded_reason == ""
 
 
@@ -230,12 +226,12 @@ def test_what_an_operator_is_to_see_first_is_not_streamed() -> None:
         return Translation("Amén, hermano", "gemma")
 
     for is_held in (False, True):
-        made = worker(FakeTranslator(says=listen), [])
+        made = worker(FakeTranslator(says=listen))
         made.settings = Settings(church=Church(hold_doubtful=is_held))
         done(made)
     assert asked == [True, False]
     whole = draft(1)
-    made = worker(FakeTranslator(says=listen), [])
+    made = worker(FakeTranslator(says=listen))
     made.take((replace(whole, transcript=replace(whole.transcript, goes_on=0.8)), 0.0))
     assert asked == [True, False, False], "nor is what probably goes on"
 
@@ -269,7 +265,7 @@ def test_the_translator_sees_the_draft_unless_it_is_in_the_spoken_language() -> 
             seen.append(request.draft)
             return super().translate(text, request)
 
-    made = worker(Looks("gemma"), [], count=0)
+    made = worker(Looks("gemma"), count=0)
     made._final(draft(1), 0.0)
     made._final(source_caption(draft(2).transcript), 0.0)
     assert seen == ["amén hermano", ""]
@@ -282,19 +278,17 @@ def test_words_streamed_over_a_draft_in_the_spoken_language_are_not_mixed_with_i
         on_text("Amén,")
         return Translation("Amén, hermano", "gemma")
 
-    reports: list[Report] = []
-    made = worker(FakeTranslator("gemma", says=slowly), reports, count=0)
+    made = worker(FakeTranslator("gemma", says=slowly), count=0)
     final = made._final(source_caption(draft(1).transcript), time.monotonic())
     assert final is not None
-    shown = [r for r in reports if isinstance(r, Caption)]
+    shown = [r for r in made.reports if isinstance(r, Caption)]
     assert [(c.text, c.lang, c.engine, c.stable) for c in shown] == [("Amén,", "es", "gemma", 5)]
     assert (final.text, final.lang, final.final) == ("Amén, hermano", "es", True)
 
 
 def test_what_is_unfinished_is_what_a_hanging_engine_holds() -> None:
     hang = threading.Event()
-    reports: list[Report] = []
-    made = worker(FakeTranslator("gemma", hang=hang), reports, count=3)
+    made = worker(FakeTranslator("gemma", hang=hang), count=3)
     made.start()
     made.begin()
     wait_for(lambda: made.doing is not None)
@@ -309,7 +303,7 @@ def test_what_is_unfinished_is_what_a_hanging_engine_holds() -> None:
 def test_taking_what_is_unfinished_may_meet_an_engine_that_comes_back(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    made = worker(FakeTranslator("gemma"), [], count=0)
+    made = worker(FakeTranslator("gemma"), count=0)
     reads = iter([(draft(1), 0.0), None])
     monkeypatch.setattr(Translate, "doing", property(lambda _: next(reads)), raising=False)
     assert [c.id for c in made.take_unfinished()] == [1]
@@ -323,17 +317,16 @@ def test_new_settings_hold_from_the_next_draft_on() -> None:
         made.settings = Settings.model_validate({"translate": {"final": final}})
         held.append((made.deadline_s, on_text is not None))
 
-    made = worker(FakeTranslator("gemma", says=change), [], count=2)
+    made = worker(FakeTranslator("gemma", says=change), count=2)
     done(made)
     assert held == [(8.0, True), (3.0, False)]
 
 
 def test_drafts_of_utterances_that_speech_returned_to_are_passed_over() -> None:
-    reports: list[Report] = []
     translator = FakeTranslator("gemma")
-    made = worker(translator, reports, count=3, is_stale=lambda utterance: utterance.id == 2)
+    made = worker(translator, count=3, is_stale=lambda utterance: utterance.id == 2)
     done(made)
-    assert [key for key, *_ in finals(reports)] == [1, 3]
+    assert [key for key, *_ in finals(made.reports)] == [1, 3]
     assert translator.calls == 2
 
 
@@ -348,13 +341,12 @@ def test_a_translation_that_is_not_wanted_any_more_stops_between_two_words() -> 
 
     resumed: set[int] = set()
     said: list[int] = []
-    reports: list[Report] = []
     translator = FakeTranslator("gemma", says=talk)
-    made = worker(translator, reports, count=2, is_stale=lambda each: each.id in resumed)
+    made = worker(translator, count=2, is_stale=lambda each: each.id in resumed)
     done(made)
-    assert [key for key, *_ in finals(reports)] == [2]
+    assert [key for key, *_ in finals(made.reports)] == [2]
     assert said == [3]
-    assert faults(reports) == [], "it is no error"
+    assert faults(made.reports) == [], "it is no error"
     assert made.degraded_reason == ""
 
 
@@ -368,24 +360,25 @@ def retranslated(reports: list[Report]) -> list[tuple[int, str, bool]]:
     return [(r.ticket, r.caption.engine, r.caption.final) for r in found if r.caption]
 
 
-def until_retranslated(made: Translate, reports: list[Report]) -> None:
+def until_retranslated(made: Reporting) -> None:
     """Run the worker until the request is answered, then end it."""
     assert made._drafts.get_nowait() is None
     thread = threading.Thread(target=made.work, daemon=True)
     thread.start()
-    wait_for(lambda: retranslated(reports))
+    wait_for(lambda: retranslated(made.reports))
     made._drafts.put(None)
     thread.join(60)
 
 
 def test_what_an_operator_wrote_gets_the_same_second_opinion_as_what_is_said() -> None:
-    reports: list[Report] = []
-    made = worker(FakeTranslator("gemma"), reports, count=0)
+    made = worker(FakeTranslator("gemma"), count=0)
     made._scorer = FixedScorer()
     made._drafts.ask(request(7))
-    until_retranslated(made, reports)
-    assert retranslated(reports) == [(7, "gemma", True)]
-    (opinion,) = [r.caption.opinion for r in reports if isinstance(r, Retranslated) and r.caption]
+    until_retranslated(made)
+    assert retranslated(made.reports) == [(7, "gemma", True)]
+    (opinion,) = [
+        r.caption.opinion for r in made.reports if isinstance(r, Retranslated) and r.caption
+    ]
     assert opinion is not None
     assert (opinion.mean, opinion.least) == (-1.0, -2.0)
 
@@ -419,13 +412,12 @@ def test_of_each_sentence_the_best_is_chosen() -> None:
     found = [("Mal.", -0.2, 0), ("Bien.", -0.3, 0), ("Malo.", -0.2, 1), ("Bueno.", -0.3, 1)]
     alternatives = tuple(Alternative(text, mean, mean, part) for text, mean, part in found)
     both = Translation("Mal. Malo.", "gemma", 2, -0.2, alternatives=alternatives)
-    reports: list[Report] = []
-    made = worker(FakeTranslator(says=lambda *_: both), reports, count=0)
+    made = worker(FakeTranslator(says=lambda *_: both), count=0)
     made._scorer = Prefers("Bien.", "Bueno.")
     made._drafts.get_nowait()  # the end mark, which would wait for this final
     said = replace(draft(1).transcript, text="Well. Good.")
     made.take((replace(draft(1), transcript=said), time.monotonic()))
-    (caption,) = [report for report in reports if isinstance(report, Caption)]
+    (caption,) = [report for report in made.reports if isinstance(report, Caption)]
     assert caption.text == "Bien. Bueno."
     assert caption.translation is not None
     assert caption.translation.avg_logprob == pytest.approx(-0.3)
@@ -444,17 +436,16 @@ def test_of_each_sentence_the_best_is_chosen() -> None:
 def test_of_several_translations_both_translators_choose(
     scorer: Scorer, stable: int, second: float, chosen: str
 ) -> None:
-    reports: list[Report] = []
     translator = LooksAround("gemma")
     translator.second = second
-    made = worker(translator, reports, count=0)
+    made = worker(translator, count=0)
     made._scorer = scorer
     made._drafts.get_nowait()  # the end mark, which would wait for this final
     found = Translation(
         "amén hermano", "marian", alternatives=(Alternative("así sea", -1.0, -1.0),)
     )
     made.take((replace(draft(1), stable=stable, translation=found), time.monotonic()))
-    (caption,) = [report for report in reports if isinstance(report, Caption)]
+    (caption,) = [report for report in made.reports if isinstance(report, Caption)]
     assert caption.text == chosen
     assert caption.translation is not None
     assert caption.translation.text == chosen
@@ -469,7 +460,7 @@ def test_a_sentence_is_translated_behind_the_one_before() -> None:
             previous.append(request.previous)
             return Translation(f"{text} ya", self.name, 2, -0.2)
 
-    done(worker(Follows("gemma"), [], count=2))
+    done(worker(Follows("gemma"), count=2))
     assert previous == [None, SentencePair("amen brother", "amen brother ya")]
 
 
@@ -487,16 +478,15 @@ def test_it_makes_way_for_a_draft_and_is_done_again_for_a_while(
             assert translator.is_cancelled()
             raise EngineCancelledError("engine-cancelled", "It is not wanted now.")
 
-    reports: list[Report] = []
     translator = FakeTranslator("gemma", says=make_way)
-    made = worker(translator, reports, count=0)
+    made = worker(translator, count=0)
     wanted = request(9)
     corrected = replace(wanted.transcript, text="the correction")
     made._drafts.ask(replace(wanted, transcript=corrected))
-    until_retranslated(made, reports)
-    assert retranslated(reports) == [(9, engine, True)]
+    until_retranslated(made)
+    assert retranslated(made.reports) == [(9, engine, True)]
     times = min(cancelled, 5)
-    assert len(finals(reports)) == times, "no draft is lost by it, nor waits for it"
+    assert len(finals(made.reports)) == times, "no draft is lost by it, nor waits for it"
     assert order[:2] == ["the correction", "amen brother"]
     assert made.degraded_reason == ""
 
@@ -505,9 +495,8 @@ def test_it_makes_way_for_a_draft_and_is_done_again_for_a_while(
 def test_where_the_final_translator_cannot_the_quick_ones_text_stays(
     fails: bool, rung: Rung
 ) -> None:
-    reports: list[Report] = []
-    made = worker(FakeTranslator("gemma", fails=lambda _: fails), reports, count=0, rung=rung)
+    made = worker(FakeTranslator("gemma", fails=lambda _: fails), count=0, rung=rung)
     made._retranslate(request(3))
-    assert retranslated(reports) == [(3, "marian", True)]
+    assert retranslated(made.reports) == [(3, "marian", True)]
     made._retranslate(Retranslation(4, request().transcript, quick=None))
-    assert reports[-1] == Retranslated(4, None, "es")
+    assert made.reports[-1] == Retranslated(4, None, "es")
