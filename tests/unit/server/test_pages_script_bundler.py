@@ -18,8 +18,10 @@ SOURCES = {
     "export const twice = (a) => Twice.of(a);\n",
 }
 
-PAGES = ("audience", "demo", "projector", "overlay", "operator")
-PAGES += ("review", "join", "services", "dashboard")
+PAGES = (
+    *("audience", "demo", "projector", "overlay", "operator"),
+    *("review", "join", "services", "dashboard"),
+)
 
 
 def shipped() -> dict[str, str]:

@@ -70,21 +70,18 @@ async def test_an_operator_has_the_list_a_service_and_its_files(kept: Path) -> N
 async def test_the_page_of_all_services_is_for_operators_whoever_reads_the_services(
     kept: Path,
 ) -> None:
-    (kept / DASHBOARD).write_bytes(b"<h1>All services</h1>")
     async with serving(sessions=kept, past_services="everyone") as service:
+        missing = await service.get("/past/dashboard.html", Authorization=BEARER)
+        assert (missing.status, b"stark-translate dashboard" in missing.body) == (404, True)
+        (kept / DASHBOARD).write_bytes(b"<h1>All services</h1>")
+        stale = "Bearer that-of-last-year"
+        assert (await service.get("/past/dashboard.html", Authorization=stale)).status == 403
+        assert (await service.get("/past", Authorization=stale)).status == 200, "for everyone"
         refused = await service.get("/past/dashboard.html")
         assert (refused.status, b"All services" in refused.body) == (401, False)
         shown = await service.get("/past/dashboard.html", Authorization=BEARER)
         assert (shown.status, shown.body) == (200, b"<h1>All services</h1>")
         assert shown.headers["content-type"] == "text/html; charset=utf-8"
-
-
-@in_loop
-async def test_a_page_of_all_services_that_is_not_made_yet_is_told(kept: Path) -> None:
-    async with serving(sessions=kept) as service:
-        missing = await service.get("/past/dashboard.html", Authorization=BEARER)
-        assert missing.status == 404
-        assert b"stark-translate dashboard" in missing.body
 
 
 @in_loop
@@ -122,14 +119,6 @@ async def test_everyone_may_read_services_but_no_rehearsal(kept: Path) -> None:
 
 
 @in_loop
-async def test_what_everyone_may_read_needs_no_valid_token(kept: Path) -> None:
-    async with serving(sessions=kept, past_services="everyone") as service:
-        stale = "Bearer that-of-last-year"
-        assert (await service.get("/past", Authorization=stale)).status == 200
-        assert (await service.get("/past/dashboard.html", Authorization=stale)).status == 403
-
-
-@in_loop
 async def test_switched_off_there_is_nothing_even_for_operators(kept: Path) -> None:
     async with serving(sessions=kept, past_services="off") as service:
         reply = await service.get("/past", Authorization=BEARER)
@@ -137,6 +126,8 @@ async def test_switched_off_there_is_nothing_even_for_operators(kept: Path) -> N
         assert b"server.past_services" in reply.body
         service.hub.configure(service.settings.model_copy(update={"past_services": "everyone"}))
         assert (await service.get("/past")).status == 200  # without a restart
+    async with serving(past_services="everyone") as service:  # without a folder
+        assert (await service.get("/past")).status == 404
 
 
 @pytest.mark.parametrize(
@@ -223,9 +214,3 @@ async def test_who_waits_too_long_is_told_to_come_back_before_the_line_is_cut(
         read.set()
         monkeypatch.setattr(past_routes, "_ANSWER_S", 10.0)
         assert (await service.get(f"/past/{DAY}")).status == 200
-
-
-@in_loop
-async def test_without_a_folder_nothing_is_shown() -> None:
-    async with serving(past_services="everyone") as service:
-        assert (await service.get("/past")).status == 404

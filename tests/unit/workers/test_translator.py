@@ -49,13 +49,6 @@ def draft(id: int) -> Caption:  # noqa: A002
     return Caption(transcript, "es", "amén hermano", "marian", final=False)
 
 
-class FixedScorer:
-    """Gives every translation the same score."""
-
-    def score(self, text: str, targets: Sequence[str], *_: object) -> list[tuple[float, float]]:
-        return [(-1.0, -2.0)] * len(targets)
-
-
 class Reporting(Translate):
     """Keeps its reports."""
 
@@ -134,17 +127,12 @@ def test_a_translator_that_goes_over_to_another_language_is_told_of_once_and_sti
     ]
 
 
-class Away(FakeTranslator):
-    """A translator whose process has ended."""
-
-    def translate(self, *_: object) -> Translation:
-        self.calls += 1
-        self.degraded_reason = "the final translator crashed"
+def test_while_its_process_is_away_drafts_become_finals_without_a_rest_or_a_fault() -> None:
+    def leave(*_: object) -> None:
+        away.degraded_reason = "the final translator crashed"
         raise EngineGoneError("engine-gone", "It is not there.")
 
-
-def test_while_its_process_is_away_drafts_become_finals_without_a_rest_or_a_fault() -> None:
-    away = Away("gemma")
+    away = FakeTranslator("gemma", says=leave)
     made = worker(away, count=FAULTS_IN_A_ROW + 3)
     done(made)
     assert [engine for *_, engine in finals(made.reports)] == ["marian"] * (FAULTS_IN_A_ROW + 3)
@@ -372,7 +360,7 @@ def until_retranslated(made: Reporting) -> None:
 
 def test_what_an_operator_wrote_gets_the_same_second_opinion_as_what_is_said() -> None:
     made = worker(FakeTranslator("gemma"), count=0)
-    made._scorer = FixedScorer()
+    made._scorer = Prefers("amen-gemma brother-gemma")
     made._drafts.ask(request(7))
     until_retranslated(made)
     assert retranslated(made.reports) == [(7, "gemma", True)]
@@ -380,7 +368,7 @@ def test_what_an_operator_wrote_gets_the_same_second_opinion_as_what_is_said() -
         r.caption.opinion for r in made.reports if isinstance(r, Retranslated) and r.caption
     ]
     assert opinion is not None
-    assert (opinion.mean, opinion.least) == (-1.0, -2.0)
+    assert (opinion.mean, opinion.least) == (-0.1, -3.0)
 
 
 class LooksAround(FakeTranslator):
