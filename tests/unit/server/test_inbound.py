@@ -68,6 +68,15 @@ async def test_what_is_not_a_message_gets_an_error_and_the_captions_go_on() -> N
 
 
 @in_loop
+async def test_a_megabyte_ends_the_connection_and_nobody_elses() -> None:
+    async with serving() as service, service.connect() as display, service.joined() as other:
+        await display.send("x" * 1_000_000)
+        assert await closed(display) == 1009
+        service.say(1)
+        assert (await receive(other))["type"] == "caption"
+
+
+@in_loop
 async def test_twenty_errors_end_the_connection() -> None:
     async with serving() as service, service.joined() as display:
         for _ in range(20):

@@ -60,6 +60,7 @@ def test_pages_have_their_type(folder: Path, path: str, content_type: str) -> No
     assert headers["Content-Type"] == content_type
     assert headers["Content-Length"] == str(len(body)) != "0"
     assert headers["Cache-Control"] == "no-cache"
+    assert headers["Connection"] == "close"
 
 
 @pytest.mark.parametrize(
