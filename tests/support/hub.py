@@ -86,6 +86,13 @@ class Service:
         uri = f"ws://127.0.0.1:{self.hub.port}/ws?{query}"
         return connect(uri, compression=None, **options)
 
+    @contextlib.asynccontextmanager
+    async def joined(self, query: str = "", **options: Any) -> AsyncIterator[ClientConnection]:
+        """Connect a display that has got its `hello`."""
+        async with self.connect(query, **options) as display:
+            await receive(display)
+            yield display
+
     async def get(self, path: str, method: str = "GET", **headers: str) -> Reply:
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         return await asyncio.to_thread(fetch, self.hub.port, path, method, named)
@@ -125,6 +132,12 @@ async def receive(display: ClientConnection) -> Any:
 
 async def send(display: ClientConnection, **message: object) -> None:
     await display.send(orjson.dumps(message).decode())
+
+
+async def answer(display: ClientConnection, **message: object) -> Any:
+    """Send a message and return the next one that comes."""
+    await send(display, **message)
+    return await receive(display)
 
 
 async def silent(display: ClientConnection) -> bool:

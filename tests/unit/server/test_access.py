@@ -20,19 +20,13 @@ def failed(attempts: LoginThrottle, address: str, times: int) -> None:
         attempts.failed(address, 100.0)
 
 
-def test_an_address_is_locked_after_the_limit_and_no_other_is() -> None:
+def test_an_address_is_locked_for_a_while_and_then_the_count_starts_again() -> None:
     attempts = LoginThrottle()
     failed(attempts, "10.0.0.7", LIMIT - 1)
     assert not attempts.is_locked("10.0.0.7", 100.0)
     failed(attempts, "10.0.0.7", 1)
-    assert attempts.is_locked("10.0.0.7", 100.0)
-    assert not attempts.is_locked("10.0.0.8", 100.0)
-
-
-def test_the_lock_ends_and_the_count_starts_again() -> None:
-    attempts = LoginThrottle()
-    failed(attempts, "10.0.0.7", LIMIT)
     assert attempts.is_locked("10.0.0.7", 100.0 + LOCK_S - 0.1)
+    assert not attempts.is_locked("10.0.0.8", 100.0)
     assert not attempts.is_locked("10.0.0.7", 100.0 + LOCK_S)
     failed(attempts, "10.0.0.7", LIMIT - 1)
     assert not attempts.is_locked("10.0.0.7", 100.0)
@@ -110,13 +104,10 @@ CHURCH = "https://captions.example.org/"
     [
         ("192.168.1.20:8765", "http://192.168.1.20:8765", ""),
         ("[fe80::1]:8765", "http://[fe80::1]:8765", ""),
-        ("localhost:8765", "http://localhost:8765", ""),
         ("church-pc:8765", "http://church-pc:8765", ""),
         ("Church-PC.local:8765", "http://church-pc.local:8765", ""),
-        ("captions.lan", "https://captions.lan", ""),
         ("192.168.1.20", "http://192.168.1.20:80", ""),
         ("192.168.1.20:8765", None, ""),  # a program, not a browser
-        ("captions.example.org", "https://captions.example.org", CHURCH),
         ("captions.example.org", None, CHURCH),
         ("127.0.0.1:8765", "https://captions.example.org", CHURCH),  # a proxy sends its own name
         ("192.168.1.20:8765", "http://192.168.1.20:8765", CHURCH),
@@ -131,16 +122,12 @@ def test_our_own_pages_may(host: str, origin: str | None, address: str) -> None:
     [
         ("192.168.1.20:8765", "https://evil.example", ""),
         ("192.168.1.20:8765", "http://192.168.1.20", ""),  # another server on this machine
-        ("192.168.1.20:8765", "http://192.168.1.20:8766", ""),
         ("192.168.1.20:8765", "null", ""),
         ("192.168.1.20:8765", "http://192.168.1.20:99999", ""),
         ("evil.example:8765", "http://evil.example:8765", ""),  # a foreign name that resolves to us
-        ("evil.example:8765", None, ""),
-        ("evil.local.example", "http://evil.local.example", ""),
-        ("192.168.1.20.evil.example", "http://192.168.1.20.evil.example", ""),
-        ("evil.example", "http://evil.example", CHURCH),
+        ("evil.local.example", None, ""),
+        ("192.168.1.20.evil.example", "http://192.168.1.20.evil.example", CHURCH),
         ("192.168.1.20:8765", "http://captions.example.org", CHURCH),  # http, not https
-        ("", "http://192.168.1.20:8765", ""),
         (None, None, ""),
         ("user@:80", None, ""),
     ],

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.server.addresses import answer_plain, is_plain
+from pipeline.server.addresses import answer_plain
 
 CHURCH = "https://captions.example.org:8765/"
 
@@ -51,8 +51,3 @@ def test_before_a_warning_the_phone_is_told_what_to_touch() -> None:
 )
 def test_what_makes_no_sense_is_refused(request_: bytes) -> None:
     assert answer_plain(request_, "", is_public=False).startswith(b"HTTP/1.1 400 ")
-
-
-def test_a_handshake_is_not_taken_for_http() -> None:
-    assert is_plain(b"GET /")
-    assert not is_plain(b"\x16\x03\x01\x02\x00")

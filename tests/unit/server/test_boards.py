@@ -78,6 +78,7 @@ def test_a_language_that_there_is_not_is_an_error_once_the_languages_are_known()
         ),
         ("since=0&other=1&kind=operator", Subscription("es", "operator", 0, "")),
         ("lang=es&lang=fr", Subscription("es", "audience", None, "")),
+        ("prefer=es&lang=en", Subscription("en", "audience", None, "")),
         ("history=20", Subscription("es", "audience", history=20)),
         ("history=0&since=7", Subscription("es", "audience", 7, history=0)),
     ],
@@ -90,9 +91,7 @@ def test_a_subscription(query: str, expected: Subscription) -> None:
     ("query", "code"),
     [
         ("lang=fr", "unknown-lang"),
-        ("lang=%FF%00", "unknown-lang"),
         ("kind=toaster", "bad-field"),
-        ("since=-1", "bad-field"),
         ("since=%C2%B2", "bad-field"),
         ("since=" + "9" * 5000, "bad-field"),
         ("history=all", "bad-field"),
@@ -121,7 +120,3 @@ def test_a_phone_gets_the_first_of_its_languages_that_is_translated_into(
 ) -> None:
     targets = ["es", "fr", "zh", "pt-BR"]
     assert parse_subscription(f"prefer={prefer}", "en", targets).lang == lang
-
-
-def test_what_a_reader_has_chosen_counts_more_than_what_the_browser_prefers() -> None:
-    assert parse_subscription("prefer=fr&lang=en", "en", ["es", "fr"]).lang == "en"

@@ -26,17 +26,6 @@ def painting(measured: DisplayLatency, display: Client, *took_ms: float) -> None
         measured.painted(display, number, number + each_ms / 1000)
 
 
-def test_an_ack_measures_once_and_only_what_was_published() -> None:
-    measured, display = DisplayLatency(), client()
-    for seq in (1, 2, 3):
-        measured.published(seq, float(seq), "es")
-    assert measured.painted(display, 2, 2.25) == 0.25
-    assert measured.painted(display, 2, 2.5) is None
-    assert measured.painted(display, 1, 2.5) is None
-    assert measured.painted(display, 9, 2.5) is None
-    assert display.acked == 2
-
-
 def test_a_late_ack_of_the_session_before_hides_none_of_the_next() -> None:
     measured, display = DisplayLatency(), client()
     measured.published(500, 1.0, "es")

@@ -57,8 +57,7 @@ def asked_from(port: int, address: str) -> bytes:
 @pytest.mark.usefixtures("small")
 @in_loop
 async def test_who_asks_gets_an_answer_though_others_fill_the_port_and_say_nothing() -> None:
-    async with serving(max_clients=2) as service, service.connect(local_addr=(PHONE, 0)) as display:
-        await receive(display)
+    async with serving(max_clients=2) as service, service.joined(local_addr=(PHONE, 0)) as display:
         with crowd(service, 30) as connections:
             await reached(lambda: not is_open(connections[20]))
             # The longest silent are dropped; the last nine and the display are left.

@@ -13,7 +13,7 @@ from pipeline.protocol.messages import ConsoleMessage, DoneMessage, RuleMessage
 from pipeline.server import hub, operator_feed
 from pipeline.server.streams.voice_streams import VoiceStreams
 from scripts.support.records import compare_record, utterance_record
-from tests.support.hub import TOKEN, in_loop, operator, receive, send, serving, silent
+from tests.support.hub import TOKEN, answer, in_loop, operator, receive, send, serving, silent
 
 
 @in_loop
@@ -22,10 +22,8 @@ async def test_a_console_that_joins_late_gets_the_last_records() -> None:
         for key in range(operator_feed._UTTERANCES + 7):
             service.hub.operators.utterance(utterance_record(key))
         service.hub.operators.compare(compare_record(56, "Amén."))
-        async with service.connect("kind=operator") as coordinator:
-            await receive(coordinator)
-            await send(coordinator, type="auth", token=TOKEN)
-            assert await receive(coordinator) == {"type": "authorized"}
+        async with service.joined("kind=operator") as coordinator:
+            assert await answer(coordinator, type="auth", token=TOKEN) == {"type": "authorized"}
             console = await receive(coordinator)
         expected = ConsoleMessage(
             address="https://captions.example.org/",
@@ -75,8 +73,7 @@ async def test_health_tells_operators_how_displays_keep_up() -> None:
 async def test_only_operators_get_any_of_it() -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(hub, "_HEALTH_S", 0.05)
-        async with serving() as service, service.connect("kind=operator") as nosy:
-            await receive(nosy)
+        async with serving() as service, service.joined("kind=operator") as nosy:
             coordinator = await operator(service)
             operators = service.hub.operators
             rule = RuleMessage(id="philemon", heard="file lemon", write="Philemon", removed=False)
@@ -85,7 +82,14 @@ async def test_only_operators_get_any_of_it() -> None:
             operators.done(DoneMessage(name="add-rule", undo="rule", **facts))
             operators.compare(compare_record(1))
             operators.fault(Fault("dictionary", "dictionary-not-toml", "church.toml, line 3."))
-            kinds = [(await receive(coordinator))["type"] for _ in range(5)]
-            assert sorted(kinds) == ["compare", "done", "fault", "health", "rule"]
+            operators.level(-23.42, clipped=True)
+            operators.utterance(utterance_record(1, "amen"))
+            sent: dict[str, Any] = {}
+            for kind in ("rule", "done", "compare", "fault", "level", "utterance", "health"):
+                while kind not in sent:
+                    message = await receive(coordinator)
+                    sent[message["type"]] = message
+            assert sent["level"] == {"type": "level", "dbfs": -23.4, "clipped": True}
+            assert (sent["utterance"]["id"], sent["utterance"]["raw_text"]) == (1, "amen")
             assert await silent(nosy)
             await coordinator.close()

@@ -19,15 +19,8 @@ SOURCES = {
 }
 
 PAGES = (
-    "audience",
-    "demo",
-    "projector",
-    "overlay",
-    "operator",
-    "review",
-    "join",
-    "services",
-    "dashboard",
+    *("audience", "demo", "projector", "overlay", "operator"),
+    *("review", "join", "services", "dashboard"),
 )
 
 

@@ -25,13 +25,9 @@ from pipeline.server import rate_limits, transport
 from pipeline.server.clients import BACKLOG_BYTES
 from pipeline.server.pages import SECURITY
 from tests.support.certificates import NAME, make
-from tests.support.hub import TOKEN, Service, closed, in_loop, receive, send, serving
+from tests.support.daemon import UPGRADE
+from tests.support.hub import TOKEN, Service, answer, closed, in_loop, receive, send, serving
 from tests.support.patience import reached
-
-UPGRADE = (
-    b"GET /ws HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-    b"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Version: 13\r\n\r\n"
-)
 
 # Limits
 
@@ -81,13 +77,11 @@ async def test_who_asks_too_much_waits(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.slow
 @in_loop
 async def test_a_flood_of_messages_ends_with_1008_and_holds_up_nobody() -> None:
-    async with serving() as service, service.connect() as good:
-        await receive(good)
+    async with serving() as service, service.joined() as good:
         for key in range(50):  # one `ack` per caption is no flood
             service.say(key)
             await send(good, type="ack", seq=(await receive(good))["seq"])
-        async with service.connect() as bad:
-            await receive(bad)
+        async with service.joined() as bad:
             ack = orjson.dumps({"type": "ack", "seq": 0}).decode()
             flood = asyncio.create_task(_pour(bad, ack))
             assert await closed(bad) == 1008
@@ -110,8 +104,7 @@ async def test_what_a_flood_brings_at_once_is_little() -> None:
     async with serving() as service:
         for each in service.hub._port._servers[0].sockets:  # the system doubles the size
             assert each.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF) <= 16 * 1024
-        async with service.connect() as display:
-            await receive(display)
+        async with service.joined():
             (client,) = service.hub._clients
             accepted = client.connection.transport.get_extra_info("socket")
             assert accepted.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF) <= 16 * 1024
@@ -123,8 +116,7 @@ async def test_what_a_flood_brings_at_once_is_little() -> None:
 async def test_no_more_descriptors_is_told_once_and_over_when_somebody_leaves() -> None:
     """The event loop itself reports a hundred failed attempts every second."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    async with serving() as service, service.connect() as display:
-        await receive(display)
+    async with serving() as service, service.joined() as display:
         spare = [socket.socket() for _ in range(30)]
         waiting = socket.create_connection(("127.0.0.1", service.hub.port))
         await reached(lambda: service.hub._limiter.total == 2)
@@ -153,8 +145,7 @@ async def test_no_more_descriptors_is_told_once_and_over_when_somebody_leaves() 
 async def test_who_breaks_off_before_the_answer_costs_one_quiet_line(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    async with serving() as service, service.connect() as display:
-        await receive(display)
+    async with serving() as service, service.joined() as display:
         with capture_logs() as logs:
             _, writer = await asyncio.open_connection("127.0.0.1", service.hub.port)
             # A request and right behind it a close frame: the library ends the connection at once.
@@ -233,8 +224,7 @@ async def test_pages_and_socket_over_tls(tmp_path: Path) -> None:
         origin: Any = f"https://localhost:{port}"
         async with connect(secure, ssl=trusting(cert), origin=origin) as display:
             await receive(display)
-            await send(display, type="auth", token=TOKEN)
-            assert (await receive(display))["type"] == "authorized"
+            assert (await answer(display, type="auth", token=TOKEN))["type"] == "authorized"
             service.say(1)
             assert (await receive(display))["type"] == "console"
             assert (await receive(display))["type"] == "caption"

@@ -9,7 +9,7 @@ import pytest
 from pipeline.config.loader import load
 from pipeline.engines.process.factory import engine_processes
 from pipeline.workers.base import Engines, TargetEngines
-from tests.support.fakes import FakeDetector, FakeRecognizer, FakeSource, FakeTranslator, pcm_of
+from tests.support.fakes import FakeDetector, FakeSource, pcm_of
 
 pytestmark = pytest.mark.usefixtures("own_final_model")
 
@@ -51,16 +51,3 @@ def test_what_languages_share_is_one_process_of_the_first_of_them(tmp_path: Path
     assert [engine.part.key for _, engine in engines.by_stage()] == [
         *("stt", "partial", "final", "final-ko")
     ]
-
-
-def test_engines_of_this_process_have_none() -> None:
-    engines = Engines(
-        source=FakeSource(pcm_of([], 1.0)),
-        detector=FakeDetector(),
-        recognizer=FakeRecognizer([]),
-        targets=(
-            TargetEngines("es", FakeTranslator("quick"), FakeTranslator("final")),
-            TargetEngines("fr", None, FakeTranslator("final")),
-        ),
-    )
-    assert engines.by_stage() == []

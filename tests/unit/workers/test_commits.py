@@ -77,7 +77,6 @@ class Speech:
         self.commits = Commitments()
         self.keeps = keeps
         self.stt = stt or Stt()
-
         self.reopened: Reopened | None = None
 
     def say(self, source: str, target: str, **options: Any) -> Caption:
@@ -105,34 +104,44 @@ def test_the_next_partial_is_made_to_begin_with_what_stands() -> None:
     assert (solid(second), second.revised) == ("Dios es bueno con todos nosotros", 0)
 
 
-def test_a_number_that_has_grown_is_translated_anew() -> None:
+@pytest.mark.parametrize(
+    ("reopened", "said", "made", "shown"),
+    [
+        # A number that has grown is translated anew.
+        (("He is twenty.", "Tiene veinte."), "He is twenty-five.", *["Tiene veinticinco."] * 2),
+        # A question behind half a sentence has no capital.
+        (
+            ("They asked", "Preguntaron"),
+            *("They asked what shall we do?", "¿Qué haremos?", "Preguntaron ¿qué haremos?"),
+        ),
+    ],
+)
+def test_a_final_goes_on_with_what_was_reopened(
+    reopened: tuple[str, str], said: str, made: str, shown: str
+) -> None:
     speech = Speech()
-    speech.reopened = Reopened(1, "He is twenty.", "Tiene veinte.")
-    final = speech.say("He is twenty-five.", "Tiene veinticinco.", final=True)
-    assert final.text == "Tiene veinticinco."
-
-
-def test_a_question_behind_half_a_sentence_has_no_capital() -> None:
-    speech = Speech()
-    speech.reopened = Reopened(1, "They asked", "Preguntaron")
-    final = speech.say("They asked what shall we do?", "¿Qué haremos?", final=True)
-    assert final.text == "Preguntaron ¿qué haremos?"
+    speech.reopened = Reopened(1, *reopened)
+    assert speech.say(said, made, final=True).text == shown
 
 
 def test_another_utterance_begins_anew() -> None:
     speech = Speech()
     speech.say("God is good to all", "Dios es bueno con todos")
+    speech.reopened = Reopened(1, "He", "El Señor")
     other = speech.say("He loves us", "Nos ama mucho", id=2)
     assert speech.prefix == ()
     assert other.text == "Nos ama mucho"
 
 
-def test_a_final_keeps_what_stands() -> None:
+def test_a_final_keeps_what_stands_and_so_does_what_goes_on_after_it() -> None:
     speech = Speech()
-    speech.say("God is good to all", "Dios es bueno con todos")
+    first = speech.say("God is good to all", "Dios es bueno con todos")
     final = speech.say("God is good, to all.", "Dios era malo para todos.", final=True)
     assert final.text == "Dios es bueno con todos."
     assert (solid(final), final.revised) == ("Dios es bueno con", 0)
+    again = speech.say("God is good to all of us now", "Ella era mala y todos nosotros ahora")
+    assert speech.prefix == tuple(t.id for t in heard("God is good to").recognition.tokens)
+    assert solid(again).startswith(solid(first))
 
 
 def test_at_its_best_a_final_is_translated_anew_and_what_it_takes_back_is_counted() -> None:
@@ -150,15 +159,6 @@ def test_a_final_that_hears_other_words_keeps_the_translation_of_those_before() 
     final = speech.say("God is good too and", "Dios es bueno y además", final=True)
     assert final.text.startswith("Dios es bueno")
     assert final.revised > 0, "more than that was committed"
-
-
-def test_an_utterance_that_goes_on_after_its_final_goes_on_from_what_stood() -> None:
-    speech = Speech()
-    first = speech.say("God is good to all", "Dios es bueno con todos")
-    speech.say("God is good to all.", "Dios es bueno con todos.", final=True)
-    again = speech.say("God is good to all of us now", "Ella era mala y todos nosotros ahora")
-    assert speech.prefix == tuple(t.id for t in heard("God is good to").recognition.tokens)
-    assert solid(again).startswith(solid(first))
 
 
 def test_what_a_final_said_stands_when_speech_returns_to_it() -> None:
@@ -208,12 +208,6 @@ def test_a_final_whose_words_are_heard_otherwise_now_is_made_anew_and_does_not_c
     assert speech.say("Esk not what your country", "No x y").text.startswith("No preguntes")
 
 
-def test_a_final_of_another_utterance_is_not_gone_on_with() -> None:
-    speech = Speech()
-    speech.reopened = Reopened(1, "God is", "Dios es")
-    assert speech.say("God is good to all", "Nos ama a", id=2).text == "Nos ama a"
-
-
 def test_one_whose_final_took_back_what_stood_begins_anew() -> None:
     speech = Speech()
     speech.say("Esk not what your", "Esk no lo que tu")
@@ -240,15 +234,6 @@ def test_what_the_dictionary_changes_at_the_edge_does_not_stand() -> None:
     speech.commits.prefix(transcript.utterance, speech.stt, "en")
     # The last word is not committed, so nothing that the rule has written is committed.
     assert speech.commits.heard(transcript, keeps=True).source == len("read")
-
-
-def test_spoken_words_that_stand_in_are_solid_as_far_as_they_are_committed() -> None:
-    speech = Speech()
-    transcript = heard("God is good to all")
-    speech.commits.prefix(transcript.utterance, speech.stt, "en")
-    speech.commits.heard(transcript, keeps=True)
-    caption = Caption(transcript, "en", transcript.text, "source", False)
-    assert solid(speech.commits.shown(caption)) == "God is good to"
 
 
 def test_the_policy_of_the_settings_decides() -> None:

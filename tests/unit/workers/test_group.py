@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from pipeline.config.loader import load
+from pipeline.config.loader import changed, load
 from pipeline.config.schema import Settings
-from pipeline.config.targets import Target
 from pipeline.core.reports import Rendition, Report, WorkerEnded, WorkerReady
 from pipeline.core.standing import Reopened
-from pipeline.core.types import Caption, Comparison, Pcm, Recognition, Utterance
+from pipeline.core.types import Caption, Comparison, Utterance
 from pipeline.daemon.context.state import DaemonState
 from pipeline.dictionary.store import Dictionary
-from pipeline.protocol.caption import CaptionMessage, SourceText, TargetText
 from pipeline.workers.base import Engines, TargetEngines
 from pipeline.workers.degradation import Degradation, Waits
 from pipeline.workers.group import SILENT_S, STUCK_S, WorkerGroup
 from pipeline.workers.target import HANG_GRACE_S
+from scripts.support.journal import message
 from tests.support.fakes import (
     FakeDetector,
     FakeRecognizer,
@@ -32,7 +30,7 @@ from tests.support.fakes import (
 )
 from tests.support.patience import wait_for
 
-SCRIPT = [Speech(0.5, 1.5, "grace and peace"), Speech(2.5, 3.5, "to all of you")]
+SCRIPT = [Speech(0.5, 1.5, "twelve men"), Speech(2.5, 3.5, "to all of you")]
 
 
 class Watched:
@@ -43,17 +41,16 @@ class Watched:
         settings: Settings,
         final: FakeTranslator | None,
         compare: FakeTranslator | None = None,
-        script: list[Speech] = SCRIPT,
-        *,
+        *extra: TargetEngines,
         recognizer: FakeRecognizer | None = None,
         partial: FakeTranslator | None = None,
     ) -> None:
         self.reports: list[Report] = []
         engines = Engines(
-            source=FakeSource(pcm_of(script, 5.0)),
+            source=FakeSource(pcm_of(SCRIPT, 5.0)),
             detector=FakeDetector(),
-            recognizer=recognizer or FakeRecognizer(script),
-            targets=(TargetEngines("es", partial or FakeTranslator("marian"), final),),
+            recognizer=recognizer or FakeRecognizer(SCRIPT),
+            targets=(TargetEngines("es", partial or FakeTranslator("marian"), final), *extra),
             compare=compare,
         )
         self.group = WorkerGroup(
@@ -83,9 +80,8 @@ class Watched:
 def settings(tmp_path: Path) -> Settings:
     (tmp_path / "empty.toml").touch()
     flags = {"audio.input": "x", "audio.pace": "fast", "translate.final.deadline_s": 0.1}
-    return load(
-        tmp_path / "empty.toml", {"vad.join_ms": 0} | flags | {"dictionary.enabled": False}
-    ).settings
+    flags |= {"vad.join_ms": 0, "dictionary.enabled": False}
+    return load(tmp_path / "empty.toml", flags).settings
 
 
 @pytest.mark.parametrize("with_final", [True, False])
@@ -100,30 +96,14 @@ def test_it_loads_works_and_ends(settings: Settings, with_final: bool) -> None:
     group.begin()
     wait_for(lambda: group.is_done)
     assert watched.finals() == (["gemma"] if with_final else ["marian"]) * 2
+    said = [[check.said for check in c.checks] for c in watched.captions if c.final]
+    assert said == [["twelve"], []], "every final is compared with what was said"
+    assert all(caption.checks == () for caption in watched.captions if not caption.final)
     assert (group.is_broken, group.degraded_reason, group.may_shed) == (False, "", False)
     assert group.queues() == {"mailbox": 0, "drafts": 0}
     assert group.dropped() == {"partials": group.dropped()["partials"], "drafts": 0}
     group.stop()
     wait_for(lambda: not group.is_stuck)
-
-
-@pytest.mark.parametrize("with_final", [True, False])
-@pytest.mark.parametrize("on", [True, False])
-def test_every_final_is_compared_with_what_was_said(
-    settings: Settings, with_final: bool, on: bool
-) -> None:
-    church = settings.church.model_copy(update={"numbers": on})
-    settings = settings.model_copy(update={"church": church})
-    script = [Speech(0.5, 1.5, "twelve men")]
-    watched = Watched(settings, FakeTranslator("gemma") if with_final else None, script=script)
-    watched.group.start()
-    watched.group.begin()
-    wait_for(lambda: watched.group.is_done)
-    captions = watched.captions
-    said = [[check.said for check in c.checks] for c in captions if c.final]
-    assert said == [["twelve"] if on else []]
-    assert all(caption.checks == () for caption in captions if not caption.final)
-    watched.group.stop()
 
 
 def test_a_hanging_translator_is_noticed_once_and_used_again_when_it_is_back(
@@ -164,52 +144,18 @@ def test_a_broken_worker_is_known(settings: Settings) -> None:
 def test_what_is_reopened_reaches_the_transcriber_and_half_a_sentence_the_segmenter(
     settings: Settings,
 ) -> None:
-    group = Watched(settings, FakeTranslator("gemma")).group
-    group.targets[0].go_on(
-        CaptionMessage(
-            seq=1,
-            id=7,
-            revision=2,
-            final=False,
-            start_s=0.0,
-            end_s=1.0,
-            source=SourceText("en", "Ask not."),
-            target=TargetText("es", "No preguntes.", "gemma"),
-            stable=13,
-            status="resumed",
-        )
-    )
-    assert group._transcribe.quick.reopened == Reopened(7, "Ask not.", "No preguntes.")
+    settings = changed(settings, {"translate.targets": [{"lang": "fr"}]})
+    french = TargetEngines("fr", None, None)
+    group = Watched(settings, FakeTranslator("gemma"), None, french).group
+    for target in group.targets:
+        target.go_on(message(7, "Ask not.", "No preguntes.", lang=target.lang))
+        assert target.quick.reopened == Reopened(7, "Ask not.", "No preguntes.")
+    assert group._transcribe.quick is group.targets[0].quick
     assert group._transcribe._expect_more == group._segmenter.expect_more
     controls = DaemonState("live", 0.0)
     controls.off_record = True
     group.apply(controls)
-    assert group._transcribe.quick.reopened is None, "nothing off the record is gone on with"
-
-
-def test_off_the_record_no_language_goes_on_with_what_was_said(settings: Settings) -> None:
-    french = Target(lang="fr")
-    translate = settings.translate.model_copy(update={"targets": (french,)})
-    settings = settings.model_copy(update={"translate": translate})
-    engines = Engines(
-        source=FakeSource(pcm_of(SCRIPT, 5.0)),
-        detector=FakeDetector(),
-        recognizer=FakeRecognizer(SCRIPT),
-        targets=tuple(TargetEngines(lang, None, None) for lang in ("es", "fr")),
-    )
-    group = WorkerGroup(
-        settings,
-        engines,
-        dictionary=Dictionary(settings),
-        degradation=Degradation(),
-        emit=print,
-    )
-    for target in group.targets:
-        target.quick.reopened = Reopened(7, "Ask not.", "...")
-    controls = DaemonState("live", 0.0)
-    controls.off_record = True
-    group.apply(controls)
-    assert [target.quick.reopened for target in group.targets] == [None, None]
+    assert [target.quick.reopened for target in group.targets] == [None, None], "off the record"
 
 
 def test_after_a_command_of_an_operator_nothing_follows_from_what_was_said(
@@ -246,30 +192,21 @@ def test_captions_wait_for_no_comparison(settings: Settings) -> None:
     assert [r.id for r in watched.reports if isinstance(r, Comparison)] == [1, 2]
 
 
-class HangingRecognizer(FakeRecognizer):
-    """Hangs until `hang` is set."""
-
-    def __init__(self, hang: threading.Event) -> None:
-        super().__init__(SCRIPT)
-        self.hang = hang
-
-    def recognize(self, pcm: Pcm, *, final: bool, prefix: Sequence[int] = ()) -> Recognition:
-        self.hang.wait()
-        return super().recognize(pcm, final=final, prefix=prefix)
-
-
 @pytest.mark.parametrize("late", ["recognizer", "quick"])
 def test_what_waits_for_the_recognizer_waits_for_the_quick_translator_only_while_that_works(
     settings: Settings, late: str
 ) -> None:
     hang = threading.Event()
-    watched = Watched(
+
+    def wait(*_: object) -> None:
+        hang.wait()
+
+    group = Watched(
         settings,
         FakeTranslator("gemma"),
-        recognizer=HangingRecognizer(hang) if late == "recognizer" else None,
+        recognizer=FakeRecognizer(SCRIPT, says=wait) if late == "recognizer" else None,
         partial=FakeTranslator("marian", hang=hang) if late == "quick" else None,
-    )
-    group = watched.group
+    ).group
     group.start()
     wait_for(lambda: group.is_loaded)
     assert group.targets[0].waits(time.monotonic()) == Waits()

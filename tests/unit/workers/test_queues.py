@@ -14,9 +14,9 @@ from pipeline.workers.queues import DraftQueue, Retranslation, UtteranceQueue
 from pipeline.workers.steps import source_caption
 
 
-def utterance(id: int, revision: int, *, final: bool) -> Utterance:  # noqa: A002
-    pcm = np.zeros(1, np.float32)
-    return Utterance(id, revision, final, "silence" if final else "partial", 0, 1, pcm)
+def step(id: int, revision: int = 1, cause: Cause = "silence") -> Utterance:  # noqa: A002
+    final = cause in ("silence", "length", "gap", "end")
+    return Utterance(id, revision, final, cause, 0, 1, np.zeros(1, np.float32))
 
 
 def drain(utterances: UtteranceQueue) -> list[tuple[int, int]]:
@@ -27,42 +27,16 @@ def drain(utterances: UtteranceQueue) -> list[tuple[int, int]]:
     return out
 
 
-def test_only_the_newest_partial_is_kept() -> None:
+def test_finals_come_in_order_and_before_the_newest_partial() -> None:
     utterances = UtteranceQueue()
+    utterances.put(step(1))
+    utterances.put(step(2, 1, "partial"))
+    utterances.put(step(2, 2))
     for revision in (1, 2, 3):
-        utterances.put(utterance(1, revision, final=False))
-    taken = utterances.get()
-    assert taken is not None
-    assert taken.revision == 3
-    assert utterances.replaced_partials == 2
-
-
-def test_finals_come_in_order_and_before_a_partial() -> None:
-    utterances = UtteranceQueue()
-    utterances.put(utterance(1, 1, final=True))
-    utterances.put(utterance(2, 1, final=False))
-    utterances.put(utterance(2, 2, final=True))
-    utterances.put(utterance(3, 1, final=False))
-    assert len(utterances) == 2
+        utterances.put(step(3, revision, "partial"))
+    assert (len(utterances), utterances.replaced_partials) == (2, 3)
     taken = [utterances.get() for _ in range(3)]
-    assert [(u.id, u.revision) for u in taken if u] == [(1, 1), (2, 2), (3, 1)]
-
-
-def test_close_forgets_the_partial_and_keeps_finals() -> None:
-    utterances = UtteranceQueue()
-    utterances.put(utterance(1, 1, final=True))
-    utterances.put(utterance(2, 1, final=False))
-    assert drain(utterances) == [(1, 1)]
-
-
-def test_get_wakes_up_when_closed() -> None:
-    utterances = UtteranceQueue()
-    taken: list[Utterance | None] = []
-    thread = threading.Thread(target=lambda: taken.append(utterances.get()))
-    thread.start()
-    utterances.close()
-    thread.join(5)
-    assert taken == [None]
+    assert [(u.id, u.revision) for u in taken if u] == [(1, 1), (2, 2), (3, 3)]
 
 
 def test_a_full_queue_makes_the_listener_wait_and_loses_nothing() -> None:
@@ -71,7 +45,7 @@ def test_a_full_queue_makes_the_listener_wait_and_loses_nothing() -> None:
 
     def put() -> None:
         for number in range(1, 11):
-            utterances.put(utterance(number, 1, final=True))
+            utterances.put(step(number))
         done.set()
 
     thread = threading.Thread(target=put)
@@ -85,8 +59,8 @@ def test_a_full_queue_makes_the_listener_wait_and_loses_nothing() -> None:
 
 def test_closing_frees_a_waiting_listener() -> None:
     utterances = UtteranceQueue(limit=1)
-    utterances.put(utterance(1, 1, final=True))
-    thread = threading.Thread(target=lambda: utterances.put(utterance(2, 1, final=True)))
+    utterances.put(step(1))
+    thread = threading.Thread(target=lambda: utterances.put(step(2)))
     thread.start()
     utterances.close()
     thread.join(5)
@@ -95,30 +69,25 @@ def test_closing_frees_a_waiting_listener() -> None:
 
 
 @given(st.lists(st.booleans(), max_size=30))
-def test_every_final_comes_out_once(kinds: list[bool]) -> None:
+def test_every_final_comes_out_once_and_no_partial_after_the_end(kinds: list[bool]) -> None:
     utterances = UtteranceQueue()
     for number, final in enumerate(kinds):
-        utterances.put(utterance(number, 1, final=final))
+        utterances.put(step(number, 1, "silence" if final else "partial"))
     expected = [(number, 1) for number, final in enumerate(kinds) if final]
     assert drain(utterances) == expected
 
 
 def test_what_is_thrown_away_never_comes_and_makes_room() -> None:
     utterances = UtteranceQueue(limit=1)
-    utterances.put(utterance(1, 1, final=True))
-    waiting = threading.Thread(target=utterances.put, args=(utterance(2, 1, final=True),))
+    utterances.put(step(1))
+    waiting = threading.Thread(target=utterances.put, args=(step(2),))
     waiting.start()
     utterances.discard()
     waiting.join(10)
     assert not waiting.is_alive()
-    utterances.put(utterance(3, 1, final=False))
+    utterances.put(step(3, 1, "partial"))
     utterances.discard()
     assert drain(utterances) == []
-
-
-def step(id: int, revision: int, cause: Cause) -> Utterance:  # noqa: A002
-    final = cause in ("silence", "length", "gap", "end")
-    return Utterance(id, revision, final, cause, 0, 1, np.zeros(1, np.float32))
 
 
 def test_an_eager_utterance_has_the_place_of_its_final() -> None:
@@ -171,7 +140,7 @@ def test_only_the_last_resumptions_are_remembered() -> None:
 
 
 def asked(ticket: int) -> Retranslation:
-    transcript = Transcript(utterance(1, 1, final=True), "en", "amen", "amen", Recognition("amen"))
+    transcript = Transcript(step(1), "en", "amen", "amen", Recognition("amen"))
     return Retranslation(ticket, transcript)
 
 
@@ -182,9 +151,9 @@ def ticket_of(work: object) -> int:
 
 def test_a_retranslation_comes_after_finals_and_before_a_partial() -> None:
     utterances = UtteranceQueue()
-    utterances.put(utterance(1, 1, final=True))
+    utterances.put(step(1))
     utterances.ask(asked(5))
-    utterances.put(utterance(2, 1, final=False))
+    utterances.put(step(2, 1, "partial"))
     taken = [utterances.take() for _ in range(3)]
     assert isinstance(taken[0], Utterance)
     assert taken[0].final

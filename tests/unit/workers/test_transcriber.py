@@ -8,12 +8,17 @@ from dataclasses import replace
 from itertools import accumulate
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from pipeline.config.loader import changed, load
 from pipeline.config.schema import Settings
-from pipeline.core.errors import EngineCancelledError, EngineError, EngineGoneError, ModelCrashError
+from pipeline.core.errors import (
+    EngineCancelledError,
+    EngineError,
+    EngineGoneError,
+    ModelCrashError,
+    StarkError,
+)
 from pipeline.core.reports import Fault, Report, Retranslated, WorkerEnded
 from pipeline.core.standing import Reopened, Token
 from pipeline.core.types import Caption, Pcm, Recognition, Transcript, Translation, Utterance
@@ -51,7 +56,6 @@ class Bench:
         rung: Rung = Rung.FULL,
         shed: bool = True,
         read_all: bool = True,
-        dictionary: Dictionary | None = None,
         settings: Settings | None = None,
     ) -> None:
         self.reports: list[Report] = []
@@ -59,11 +63,12 @@ class Bench:
         mailbox, degradation = UtteranceQueue(), Degradation()
         degradation.observe(Waits(*[LIMIT_S.get(rung, 0.0) * 1.1] * 3), 0.0)
         settings = settings or Settings()
+        self.dictionary = Dictionary(settings)
         self.worker = Transcribe(
             settings=settings,
             recognizer=recognizer or FakeRecognizer(SCRIPT),
             partial=translator,
-            dictionary=dictionary or Dictionary(settings),
+            dictionary=self.dictionary,
             utterances=mailbox,
             drafts=self.drafts,
             degradation=degradation,
@@ -81,8 +86,21 @@ class Bench:
             self.worker.run()
 
     @property
+    def shown(self) -> list[Caption]:
+        return [report for report in self.reports if isinstance(report, Caption)]
+
+    @property
     def captions(self) -> list[tuple[str, bool, int]]:
-        return [(c.text, c.final, c.stable) for c in self.reports if isinstance(c, Caption)]
+        return [(c.text, c.final, c.stable) for c in self.shown]
+
+    @property
+    def faults(self) -> list[str]:
+        return [report.code for report in self.reports if isinstance(report, Fault)]
+
+    @property
+    def filtered(self) -> list[tuple[int, str]]:
+        found = [report for report in self.reports if isinstance(report, Transcript)]
+        return [(each.utterance.id, each.filtered) for each in found]
 
     @property
     def handed(self) -> list[Caption]:
@@ -93,19 +111,15 @@ class Bench:
         return out
 
 
-class Ends(FakeRecognizer):
-    """Its process ends at the given calls."""
+def ends(*calls: int) -> FakeRecognizer:
+    """Return a recognizer whose process ends at these calls."""
 
-    def __init__(self, script: list[Speech], calls: set[int]) -> None:
-        super().__init__(script)
-        self.ends_at = calls
-        self.calls_so_far = 0
-
-    def recognize(self, pcm: Pcm, *, final: bool, prefix: Sequence[int] = ()) -> Recognition:
-        self.calls_so_far += 1
-        if self.calls_so_far in self.ends_at:
+    def says(*_: object) -> None:
+        if recognizer.calls in calls:
             raise EngineGoneError("engine-gone", "The recognizer is not there.")
-        return super().recognize(pcm, final=final)
+
+    recognizer = FakeRecognizer(SCRIPT, says=says)
+    return recognizer
 
 
 def test_partials_are_shown_with_their_stable_part_and_the_final_is_handed_on() -> None:
@@ -118,23 +132,13 @@ def test_partials_are_shown_with_their_stable_part_and_the_final_is_handed_on() 
     assert [c.text for c in bench.handed] == ["the-es lord-es is-es good-es"]
 
 
-def test_without_a_final_translator_the_first_is_final_at_once() -> None:
-    bench = Bench(final(), drafts=None)
-    assert bench.captions[-1] == ("the-es lord-es is-es good-es", True, 28)
-    assert len(bench.captions) == 1
-
-
 def test_without_a_partial_translator_the_source_stands_in_until_the_final() -> None:
-    bench = Bench(final(), translator=None)
-    shown = [c for c in bench.reports if isinstance(c, Caption)]
-    assert [(c.text, c.engine, c.lang) for c in shown] == [("the lord is good", "source", "en")]
-    assert len(bench.handed) == 1
+    (handed,) = Bench(final(), translator=None).handed
+    assert (handed.text, handed.engine, handed.lang) == ("the lord is good", "source", "en")
 
 
 def test_a_full_queue_makes_the_draft_final() -> None:
     bench = Bench(final(1), final(2), final(3), drafts=2, read_all=False)
-    bench.worker.begin()
-    assert bench.drafts is not None
     # run() would wait to put its end mark into the full queue, so only take the work.
     while (utterance := bench.worker._utterances.get()) is not None:
         bench.worker.take(utterance)
@@ -143,7 +147,7 @@ def test_a_full_queue_makes_the_draft_final() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("rung", [Rung.PARTIAL_ENGINE_FINALS, Rung.SOURCE_CAPTIONS, Rung.BEHIND])
+@pytest.mark.parametrize("rung", [Rung.PARTIAL_ENGINE_FINALS, Rung.SOURCE_CAPTIONS])
 def test_high_rungs_make_finals_at_once(rung: Rung) -> None:
     bench = Bench(final(), rung=rung)
     expected = "the-es lord-es is-es good-es" if rung == 3 else "the lord is good"
@@ -151,11 +155,10 @@ def test_high_rungs_make_finals_at_once(rung: Rung) -> None:
 
 
 def test_a_hanging_final_translator_gets_nothing_more() -> None:
-    bench = Bench(final(), read_all=False)
+    bench = Bench(read_all=False)
     bench.worker.quick.final_engine_lost = True
-    bench.worker.begin()
-    bench.worker.run()
-    assert [f for _, f, _ in bench.captions] == [True]
+    bench.worker.take(final())
+    assert [is_final for _, is_final, _ in bench.captions] == [True]
 
 
 @pytest.mark.parametrize("shed", [True, False])
@@ -179,61 +182,58 @@ def test_a_recognizer_error_costs_the_utterance_but_not_what_was_heard_of_it() -
     failing = FakeRecognizer(SCRIPT, fails=lambda call: call == 2)
     bench = Bench(partial(1, 1, 0.75), final(), recognizer=failing)
     assert [c.text for c in bench.handed] == ["the-es lord-es is-es"]
-    assert [r.code for r in bench.reports if isinstance(r, Fault)] == ["stt-failed"]
-
-
-def test_a_recognizer_error_without_a_partial_is_accounted_for() -> None:
-    bench = Bench(final(), recognizer=FakeRecognizer(SCRIPT, fails=lambda _: True))
-    filtered = [r for r in bench.reports if isinstance(r, Transcript)]
-    assert [(t.utterance.id, t.filtered) for t in filtered] == [(1, "stt-failed")]
-    assert bench.captions == []
+    assert bench.faults == ["stt-failed"]
 
 
 def test_what_was_sung_is_not_recognized_and_takes_its_caption_back() -> None:
     recognizer = FakeRecognizer(SCRIPT)
     bench = Bench(replace(final(), is_song=True), recognizer=recognizer)
-    assert recognizer.calls == 0
-    filtered = [r for r in bench.reports if isinstance(r, Transcript)]
-    assert [(t.utterance.id, t.filtered) for t in filtered] == [(1, "song")]
+    assert (recognizer.calls, bench.filtered) == (0, [(1, "song")])
 
 
 def test_a_final_over_which_the_recognizers_process_ends_is_heard_again() -> None:
-    bench = Bench(final(), recognizer=Ends(SCRIPT, calls={1}))
+    bench = Bench(final(), recognizer=ends(1))
     assert [c.text for c in bench.handed] == ["the-es lord-es is-es good-es"]
-    assert [r for r in bench.reports if isinstance(r, Fault)] == [], "its keeper tells"
+    assert bench.faults == [], "its keeper tells"
 
 
 def test_one_that_ends_it_twice_falls_back_on_its_last_partial() -> None:
-    bench = Bench(partial(1, 1, 0.75), final(), recognizer=Ends(SCRIPT, calls={2, 3}))
+    bench = Bench(partial(1, 1, 0.75), final(), recognizer=ends(2, 3))
     assert [c.text for c in bench.handed] == ["the-es lord-es is-es"]
-    assert [r.code for r in bench.reports if isinstance(r, Fault)] == ["stt-failed"]
+    assert bench.faults == ["stt-failed"]
 
 
 def test_without_a_partial_it_is_accounted_for_and_ends_nothing() -> None:
-    always = Ends(SCRIPT, calls=set(range(100)))
-    bench = Bench(*[final(number) for number in range(1, 8)], recognizer=always)
-    filtered = [r for r in bench.reports if isinstance(r, Transcript)]
-    assert [(t.utterance.id, t.filtered) for t in filtered] == [
-        (number, "stt-failed") for number in range(1, 8)
-    ]
+    bench = Bench(*[final(number) for number in range(1, 8)], recognizer=ends(*range(100)))
+    assert bench.filtered == [(number, "stt-failed") for number in range(1, 8)]
     assert bench.reports[-1] == WorkerEnded("transcribe", None)
 
 
 def test_a_partial_over_which_it_ends_is_left_to_the_next_one() -> None:
-    ends = Ends(SCRIPT, calls={1})
-    bench = Bench(partial(1, 1, 0.5), partial(1, 2, 0.75), recognizer=ends)
+    recognizer = ends(1)
+    bench = Bench(partial(1, 1, 0.5), partial(1, 2, 0.75), recognizer=recognizer)
     assert [text for text, _, _ in bench.captions] == ["the-es lord-es is-es"]
-    assert ends.calls_so_far == 2
+    assert recognizer.calls == 2
 
 
-def test_a_recognizer_that_is_given_up_ends_the_worker() -> None:
-    class GivenUp(FakeRecognizer):
-        def recognize(self, pcm: Pcm, *, final: bool, prefix: Sequence[int] = ()) -> Recognition:
-            raise ModelCrashError("model-crashes", "It crashes whenever it is loaded.")
+@pytest.mark.parametrize(
+    ("error", "calls"),
+    [
+        (ModelCrashError("model-crashes", "It crashes whenever it is loaded."), 1),
+        (EngineError("stt-failed", "It was told to fail."), 4 + 5),
+    ],
+)
+def test_a_recognizer_that_is_given_up_or_fails_five_times_in_a_row_ends_the_worker(
+    error: StarkError, calls: int
+) -> None:
+    def says(*_: object) -> None:
+        if recognizer.calls != 4:  # after a success the count begins anew
+            raise error
 
-    ended = Bench(final(), recognizer=GivenUp(SCRIPT)).reports[-1]
-    assert isinstance(ended, WorkerEnded)
-    assert isinstance(ended.error, ModelCrashError)
+    recognizer = FakeRecognizer(SCRIPT, says=says)
+    bench = Bench(*[final(number) for number in range(1, 13)], recognizer=recognizer)
+    assert bench.reports[-1] == WorkerEnded("transcribe", error)
+    assert recognizer.calls == calls
 
 
 def test_while_the_quick_translators_process_is_away_the_spoken_words_stand_in() -> None:
@@ -244,40 +244,8 @@ def test_while_the_quick_translators_process_is_away_the_spoken_words_stand_in()
 
     bench = Bench(*[final(number) for number in range(1, 8)], translator=Away("es"), drafts=20)
     assert {c.engine for c in bench.handed} == {"source"}
-    assert [r for r in bench.reports if isinstance(r, Fault)] == []
+    assert bench.faults == []
     assert bench.worker.degraded_reason == "the quick translator crashed"
-
-
-def test_a_quick_translator_that_crashes_whenever_it_is_loaded_is_done_without() -> None:
-    error = ModelCrashError("model-crashes", "It crashes whenever it is loaded.")
-    crashes = FakeTranslator("es", cannot_load=error)
-    bench = Bench(final(), translator=crashes)
-    assert [c.engine for c in bench.handed] == ["source"]
-    assert {r.code for r in bench.reports if isinstance(r, Fault)} == {"model-crashes"}
-    assert crashes.calls == 0
-
-
-def test_five_recognizer_errors_in_a_row_end_the_worker() -> None:
-    failing = FakeRecognizer(SCRIPT, fails=lambda _: True)
-    bench = Bench(*[final(number) for number in range(1, 8)], recognizer=failing)
-    ended = bench.reports[-1]
-    assert isinstance(ended, WorkerEnded)
-    assert "told to fail" in str(ended.error)
-    assert failing.calls == 5
-
-
-def test_a_success_between_errors_starts_the_count_anew() -> None:
-    failing = FakeRecognizer(SCRIPT, fails=lambda call: call % 3 != 0)
-    bench = Bench(
-        *[final(number) for number in range(1, 13)], recognizer=failing, shed=True, drafts=20
-    )
-    assert bench.reports[-1] == WorkerEnded("transcribe", None)
-    assert len(bench.handed) == 4
-
-
-def test_a_failing_partial_translator_leaves_the_source_text_as_the_draft() -> None:
-    bench = Bench(final(), translator=FakeTranslator("es", fails=lambda _: True))
-    assert [c.engine for c in bench.handed] == ["source"]
 
 
 def test_a_partial_translator_that_fails_in_a_row_rests_and_comes_back(
@@ -289,9 +257,9 @@ def test_a_partial_translator_that_fails_in_a_row_rests_and_comes_back(
     for number in range(1, 9):
         bench.worker.take(final(number))
     assert failing.calls == 5, "the rest of them cost no time"
-    assert {engine for engine, _ in engines(bench)} == {"source"}
+    assert {c.engine for c in bench.shown} == {"source"}
     assert "quick translator failed" in bench.worker.degraded_reason
-    assert [r.code for r in bench.reports if isinstance(r, Fault)] == ["final-failed"] * 5
+    assert bench.faults == ["final-failed"] * 5
     time.sleep(0.25)
     bench.worker.take(final(9))  # tried once: it fails again, and rests again
     bench.worker.take(final(10))
@@ -299,12 +267,8 @@ def test_a_partial_translator_that_fails_in_a_row_rests_and_comes_back(
     assert bench.worker.degraded_reason
     time.sleep(0.25)
     bench.worker.take(final(11))
-    assert engines(bench)[-1] == ("es", True)
+    assert (bench.shown[-1].engine, bench.shown[-1].final) == ("es", True)
     assert bench.worker.degraded_reason == ""
-
-
-def engines(bench: Bench) -> list[tuple[str, bool]]:
-    return [(c.engine, c.final) for c in bench.reports if isinstance(c, Caption)]
 
 
 @pytest.mark.parametrize("garbage", ["", "Dios</s>", "神はその独り子を", "<pad><pad>"])
@@ -312,7 +276,7 @@ def test_what_a_partial_translator_may_not_show_is_the_spoken_words_instead(garb
     babbles = FakeTranslator(says=lambda *_: Translation(garbage, "es"))
     bench = Bench(partial(1, 1, 0.75), final(), translator=babbles, drafts=None)
     assert [text for text, _, _ in bench.captions] == ["the lord is", "the lord is good"]
-    assert {r.code for r in bench.reports if isinstance(r, Fault)} == {"partial-unusable"}
+    assert set(bench.faults) == {"partial-unusable"}
 
 
 @pytest.mark.parametrize(
@@ -334,34 +298,19 @@ def test_a_recognizer_that_runs_away_on_the_final_leaves_the_last_good_partial(
     assert handed.text == "the-es lord-es is-es"
     assert handed.transcript.utterance.final
     assert handed.transcript.filtered == ""
-    assert [r.code for r in bench.reports if isinstance(r, Fault)] == ["stt-unusable"]
+    assert bench.faults == ["stt-unusable"]
 
 
-def test_one_that_runs_away_on_two_parts_together_hears_the_second_alone() -> None:
-    halves = {32_000: "the lord is", 16_000: "good", 48_000: "the lord is " * 9}
-
-    astray = FakeRecognizer(
-        SCRIPT, says=lambda pcm, _: Recognition(halves[len(pcm)], avg_logprob=-0.1)
-    )
-    pcm = pcm_of(SCRIPT, 3.0)
-    first = Utterance(1, 1, True, "silence", 0, 32_000, pcm[:32_000], can_resume=True)
-    both = Utterance(1, 3, True, "silence", 0, 48_000, pcm)
-    bench = Bench(first, both, recognizer=astray)
-    handed = bench.handed
-    assert [each.transcript.text for each in handed] == ["the lord is", "the lord is good"]
-    assert handed[-1].transcript.utterance is both
-
-
-@pytest.mark.parametrize("error", [EngineError, EngineGoneError])
-def test_one_that_fails_on_two_parts_together_hears_the_second_alone(
-    error: type[EngineError],
+@pytest.mark.parametrize("error", [None, EngineError, EngineGoneError])
+def test_one_that_runs_away_or_fails_on_two_parts_together_hears_the_second_alone(
+    error: type[EngineError] | None,
 ) -> None:
-    halves = {32_000: "the lord is", 16_000: "good"}
+    heard = {32_000: "the lord is", 16_000: "good", 48_000: "the lord is " * 9}
 
     def says(pcm: Pcm, _: bool) -> Recognition:
-        if len(pcm) not in halves:
+        if error and len(pcm) == 48_000:
             raise error("stt-failed", "It is too long.")
-        return Recognition(halves[len(pcm)], avg_logprob=-0.1)
+        return Recognition(heard[len(pcm)], avg_logprob=-0.1)
 
     pcm = pcm_of(SCRIPT, 3.0)
     first = Utterance(1, 1, True, "silence", 0, 32_000, pcm[:32_000], can_resume=True)
@@ -373,7 +322,7 @@ def test_one_that_fails_on_two_parts_together_hears_the_second_alone(
 
 def test_a_cough_behind_a_final_leaves_its_caption_as_it_was() -> None:
     bench = Bench(final(1, 1), drafts=None)
-    (shown,) = [each for each in bench.reports if isinstance(each, Caption)]
+    (shown,) = bench.shown
     bench.worker.quick.reopened = Reopened(1, shown.transcript.text, "El Señor es bueno.")
     for again in (partial(1, 2, 1.0), final(1, 3)):
         bench.worker.take(again)
@@ -381,13 +330,13 @@ def test_a_cough_behind_a_final_leaves_its_caption_as_it_was() -> None:
         assert isinstance(caption, Caption)
         assert (caption.text, caption.engine) == ("El Señor es bueno.", "es")
         assert caption.stable == len(caption.text)
-    assert not [each for each in bench.reports if isinstance(each, Fault)]
+    assert bench.faults == []
 
 
 def test_a_final_in_which_nobody_spoke_takes_its_partials_back_all_the_same() -> None:
     coughs = FakeRecognizer(SCRIPT, says=lambda _, final: Recognition("") if final else None)
     bench = Bench(partial(1, 1, 0.75), final(), recognizer=coughs)
-    assert [r.filtered for r in bench.reports if isinstance(r, Transcript)] == ["empty"]
+    assert bench.filtered == [(1, "empty")]
     assert bench.handed == []
 
 
@@ -396,9 +345,8 @@ def test_a_hallucination_is_reported_with_its_reason_and_not_shown() -> None:
     imagines = FakeRecognizer(SCRIPT, says=lambda *_: recognition)
     bench = Bench(partial(1, 1, 0.5), final(), recognizer=imagines)
     assert bench.captions == []
-    filtered = [r for r in bench.reports if isinstance(r, Transcript)]
-    assert len(filtered) == 1  # a partial is not reported
-    assert filtered[0].filtered
+    ((_, why),) = bench.filtered  # a partial is not reported
+    assert why
 
 
 def test_the_dictionary_corrects_before_translation(tmp_path: Path) -> None:
@@ -408,14 +356,10 @@ def test_the_dictionary_corrects_before_translation(tmp_path: Path) -> None:
     own.write_text(
         '[[rule]]\nhear = "row mans"\nwrite = "Romans"\nexample = "row mans"\nbecomes = "Romans"\n'
     )
-    settings = Settings()
-    settings = settings.model_copy(
-        update={"dictionary": settings.dictionary.model_copy(update={"file": str(own)})}
-    )
-    bench = Bench(read_all=False, recognizer=FakeRecognizer(script))
-    bench.worker._dictionary = Dictionary(settings)
-    bench.worker.take(Utterance(1, 1, True, "silence", 0, len(pcm), pcm.astype(np.float32)))
-    (shown,) = [c for c in bench.reports if isinstance(c, Caption)]
+    settings = load(flags={"dictionary.file": str(own)}).settings
+    bench = Bench(settings=settings, read_all=False, recognizer=FakeRecognizer(script))
+    bench.worker.take(Utterance(1, 1, True, "silence", 0, len(pcm), pcm))
+    (shown,) = bench.shown
     assert shown.transcript.text == "turn to the book of Romans"
     assert shown.transcript.raw_text == "turn to the book of row mans"
     assert "Romans-es" in shown.text
@@ -425,22 +369,19 @@ def test_the_recognizer_listens_for_the_words_that_the_dictionary_has_now(tmp_pa
     own = tmp_path / "own.toml"
     own.write_text("")
     flags = {"dictionary.file": str(own), "stt.hotwords": True}
-    settings = load(flags=flags).settings
-    dictionary, recognizer = Dictionary(settings), FakeRecognizer(SCRIPT)
-    bench = Bench(recognizer=recognizer, dictionary=dictionary, drafts=None, read_all=False)
+    settings, recognizer = load(flags=flags).settings, FakeRecognizer(SCRIPT)
+    bench = Bench(recognizer=recognizer, settings=settings, drafts=None, read_all=False)
 
     def heard() -> list[str]:
         bench.worker.take(final())
         return recognizer.hotwords.split(", ")
 
-    assert heard() == [""], "off unless the settings say otherwise"
-    bench.worker.configure(settings)
     assert "Nebuchadnezzar" in heard()
     own.write_text(
         '[[rule]]\nhear = ["oh yellow ran"]\nwrite = "Oyelaran"\nhotword = true\n'
         'example = "pastor oh yellow ran"\nbecomes = "pastor Oyelaran"\n'
     )
-    dictionary.load()
+    bench.dictionary.load()
     assert heard()[0] == "Oyelaran"
     bench.worker.configure(load(flags=flags | {"stt.hotwords": False}).settings)
     assert heard() == [""]
@@ -492,13 +433,11 @@ def test_what_was_heard_of_an_utterance_that_speech_returned_to_is_dropped() -> 
     resumed = replace(final(revision=9), final=False, cause="resumed")
     bench = Bench(recognizer=Resumes(SCRIPT), read_all=False)
     mailbox = bench.worker._utterances
-    bench.worker.take(eager())
-    assert bench.reports == []
+    for _ in range(2):  # the second one waited meanwhile
+        bench.worker.take(eager())
+        assert bench.reports == []
     assert bench.drafts is not None
     assert bench.drafts.empty()
-    calls = len(bench.reports)
-    bench.worker.take(eager())  # it waited meanwhile
-    assert len(bench.reports) == calls
 
 
 class Interrupted(FakeRecognizer):
@@ -537,7 +476,7 @@ def test_a_partial_makes_way_for_what_is_prepared_as_a_final(
     for _ in range(2):
         bench.worker.take(recognizer.mailbox.get())  # type: ignore[arg-type]
     assert len(bench.captions) == captions
-    assert not [each for each in bench.reports if isinstance(each, Fault)]
+    assert bench.faults == []
 
 
 def written(text: str) -> Retranslation:
@@ -570,7 +509,7 @@ def test_where_no_translator_is_left_that_is_told() -> None:
     bench = Bench(read_all=False, drafts=None, translator=FakeTranslator(fails=lambda _: True))
     bench.worker.quick.retranslate(written("amen"))
     assert results(bench) == [None]
-    assert [r.code for r in bench.reports if isinstance(r, Fault)] == ["final-failed"]
+    assert bench.faults == ["final-failed"]
     assert bench.worker.degraded_reason == "", "nothing that was spoken has failed"
 
 
@@ -622,6 +561,6 @@ def test_an_utterance_in_another_language_is_heard_again_in_that() -> None:
     # Too short for the language to change, but long enough to show no words of another one.
     bench = Bench(partial(1, 1, 0.5), long, recognizer=recognizer, settings=two)
     assert recognizer.calls == 3
-    (caption,) = [report for report in bench.reports if isinstance(report, Caption)]
+    (caption,) = bench.shown
     assert (caption.text, caption.engine, caption.final) == ("es the lord is good", "heard", True)
     assert (caption.transcript.lang, bench.handed) == ("es", [])

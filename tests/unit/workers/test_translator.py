@@ -15,7 +15,6 @@ from pipeline.core.errors import (
     EngineCancelledError,
     EngineError,
     EngineGoneError,
-    ModelCrashError,
     ModelError,
 )
 from pipeline.core.languages import LANGUAGES
@@ -50,28 +49,27 @@ def draft(id: int) -> Caption:  # noqa: A002
     return Caption(transcript, "es", "amén hermano", "marian", final=False)
 
 
-class FixedScorer:
-    """Gives every translation the same score."""
+class Reporting(Translate):
+    """Keeps its reports."""
 
-    def score(self, text: str, targets: Sequence[str], *_: object) -> list[tuple[float, float]]:
-        return [(-1.0, -2.0)] * len(targets)
+    reports: list[Report]
 
 
 def worker(
     translator: Translator,
-    reports: list[Report],
     *,
     count: int = 1,
     rung: Rung = Rung.FULL,
     is_stale: Callable[[Utterance], bool] = lambda _: False,
-) -> Translate:
+) -> Reporting:
+    reports: list[Report] = []
     drafts = DraftQueue(50)
     for number in range(1, count + 1):
         drafts.put((draft(number), time.monotonic()))
     drafts.put(None)
     degradation = Degradation()
     degradation.observe(Waits(*[LIMIT_S.get(rung, 0.0) * 1.1] * 3), 0.0)
-    return Translate(
+    made = Reporting(
         settings=Settings(),
         translator=translator,
         drafts=drafts,
@@ -79,6 +77,8 @@ def worker(
         emit=reports.append,
         is_stale=is_stale,
     )
+    made.reports = reports
+    return made
 
 
 def done(made: Translate) -> None:
@@ -87,37 +87,30 @@ def done(made: Translate) -> None:
 
 
 def run(translator: Translator, *, count: int = 1, rung: Rung = Rung.FULL) -> list[Report]:
-    reports: list[Report] = []
-    made = worker(translator, reports, count=count, rung=rung)
+    made = worker(translator, count=count, rung=rung)
     done(made)
-    assert reports[-1] == WorkerEnded("translate", None)
-    return reports
+    assert made.reports[-1] == WorkerEnded("translate", None)
+    return made.reports
 
 
 def finals(reports: list[Report]) -> list[tuple[int, str, str]]:
     return [(c.id, c.text, c.engine) for c in reports if isinstance(c, Caption) and c.final]
 
 
+def faults(reports: list[Report]) -> list[str]:
+    return [r.code for r in reports if isinstance(r, Fault)]
+
+
 def test_every_draft_becomes_a_final_in_order() -> None:
-    made = finals(run(FakeTranslator("gemma"), count=3))
-    assert made == [(n, "amen-gemma brother-gemma", "gemma") for n in (1, 2, 3)]
-
-
-def test_an_error_makes_the_draft_final() -> None:
-    reports = run(FakeTranslator("gemma", fails=lambda call: call == 2), count=3)
-    assert [engine for _, _, engine in finals(reports)] == ["gemma", "marian", "gemma"]
-    assert [r.code for r in reports if isinstance(r, Fault)] == ["final-failed"]
-
-
-def test_after_errors_in_a_row_the_engine_rests_and_finals_go_on() -> None:
-    failing = FakeTranslator("gemma", fails=lambda _: True)
-    reports: list[Report] = []
-    made = worker(failing, reports, count=FAULTS_IN_A_ROW + 4)
-    assert made.degraded_reason == ""
+    """The engine's retreat from the GPU is told; an error makes the draft itself the final."""
+    retreat = "all layers on the GPU: out of memory"
+    engine = FakeTranslator("gemma", degraded_reason=retreat, fails=lambda call: call == 2)
+    made = worker(engine, count=3)
     done(made)
-    assert len(finals(reports)) == FAULTS_IN_A_ROW + 4
-    assert failing.calls == FAULTS_IN_A_ROW
-    assert "failed" in made.degraded_reason
+    good = "amen-gemma brother-gemma", "gemma"
+    assert finals(made.reports) == [(1, *good), (2, "amén hermano", "marian"), (3, *good)]
+    assert faults(made.reports) == ["gpu-unavailable", "final-failed"]
+    assert made.degraded_reason == retreat
 
 
 def test_a_translator_that_goes_over_to_another_language_is_told_of_once_and_still_shown() -> None:
@@ -134,51 +127,32 @@ def test_a_translator_that_goes_over_to_another_language_is_told_of_once_and_sti
     ]
 
 
-class Away(FakeTranslator):
-    """A translator whose process has ended."""
-
-    def translate(self, *_: object) -> Translation:
-        self.calls += 1
-        self.degraded_reason = "the final translator crashed"
+def test_while_its_process_is_away_drafts_become_finals_without_a_rest_or_a_fault() -> None:
+    def leave(*_: object) -> None:
+        away.degraded_reason = "the final translator crashed"
         raise EngineGoneError("engine-gone", "It is not there.")
 
-
-def test_while_its_process_is_away_drafts_become_finals_without_a_rest_or_a_fault() -> None:
-    away, reports = Away("gemma"), list[Report]()
-    made = worker(away, reports, count=FAULTS_IN_A_ROW + 3)
+    away = FakeTranslator("gemma", says=leave)
+    made = worker(away, count=FAULTS_IN_A_ROW + 3)
     done(made)
-    finals = [r for r in reports if isinstance(r, Caption)]
-    assert [(c.id, c.engine, c.final) for c in finals] == [
-        (number, "marian", True) for number in range(1, FAULTS_IN_A_ROW + 4)
-    ]
+    assert [engine for *_, engine in finals(made.reports)] == ["marian"] * (FAULTS_IN_A_ROW + 3)
     assert away.calls == FAULTS_IN_A_ROW + 3, "it is asked again at once when it is back"
-    assert [r for r in reports if isinstance(r, Fault)] == [], "its keeper tells"
+    assert faults(made.reports) == [], "its keeper tells"
     assert made.degraded_reason == "the final translator crashed"
-
-
-def test_a_model_that_crashes_whenever_it_is_loaded_is_done_without() -> None:
-    error = ModelCrashError("model-crashes", "It crashes whenever it is loaded.")
-    given_up = "the final translator is given up"
-    reports = run(FakeTranslator("gemma", degraded_reason=given_up, cannot_load=error))
-    assert [r.code for r in reports if isinstance(r, Fault)] == ["model-crashes"]
-    assert [r.engine for r in reports if isinstance(r, Caption)] == ["marian"]
 
 
 def test_a_broken_model_is_reported_and_drafts_become_finals() -> None:
     error = ModelError("model-broken", "The model cannot be loaded.")
     reports = run(FakeTranslator(cannot_load=error), count=2)
     assert [engine for _, _, engine in finals(reports)] == ["marian", "marian"]
-    assert [r.code for r in reports if isinstance(r, Fault)] == ["model-broken"]
+    assert faults(reports) == ["model-broken"]
 
 
 def test_a_missing_model_ends_the_start() -> None:
     error = ModelError("model-missing", "The model cannot be loaded.")
-    reports: list[Report] = []
-    worker(FakeTranslator(cannot_load=error), reports).run()
-    ended = reports[-1]
-    assert isinstance(ended, WorkerEnded)
-    assert isinstance(ended.error, ModelError)
-    assert finals(reports) == []
+    made = worker(FakeTranslator(cannot_load=error))
+    made.run()
+    assert made.reports == [WorkerEnded("translate", error)]
 
 
 @pytest.mark.parametrize(
@@ -193,7 +167,7 @@ def test_a_missing_model_ends_the_start() -> None:
 def test_garbage_is_not_shown(garbage: Translation) -> None:
     reports = run(FakeTranslator(says=lambda *_: garbage))
     assert finals(reports) == [(1, "amén hermano", "marian")]
-    assert [r.code for r in reports if isinstance(r, Fault)] == ["final-unusable"]
+    assert faults(reports) == ["final-unusable"]
 
 
 def test_garbage_in_a_row_lets_the_engine_rest_and_it_is_tried_again(
@@ -203,9 +177,10 @@ def test_garbage_in_a_row_lets_the_engine_rest_and_it_is_tried_again(
 
     nothing = iter([Translation("", "gemma")] * FAULTS_IN_A_ROW)
     engine = FakeTranslator("gemma", says=lambda *_: next(nothing, None))
-    reports: list[Report] = []
-    made = worker(engine, reports, count=FAULTS_IN_A_ROW + 2)
+    made = worker(engine, count=FAULTS_IN_A_ROW + 2)
+    assert made.degraded_reason == ""
     done(made)
+    assert len(finals(made.reports)) == FAULTS_IN_A_ROW + 2
     assert engine.calls == FAULTS_IN_A_ROW
     assert "failed" in made.degraded_reason
     time.sleep(0.25)
@@ -213,7 +188,7 @@ def test_garbage_in_a_row_lets_the_engine_rest_and_it_is_tried_again(
     made._drafts.put((draft(99), time.monotonic()))
     made._drafts.put(None)
     made.work()
-    assert finals(reports)[-1] == (99, "amen-gemma brother-gemma", "gemma")
+    assert finals(made.reports)[-1] == (99, "amen-gemma brother-gemma", "gemma")
     assert made.degraded_reason == ""
 
 
@@ -239,12 +214,12 @@ def test_what_an_operator_is_to_see_first_is_not_streamed() -> None:
         return Translation("Amén, hermano", "gemma")
 
     for is_held in (False, True):
-        made = worker(FakeTranslator(says=listen), [])
+        made = worker(FakeTranslator(says=listen))
         made.settings = Settings(church=Church(hold_doubtful=is_held))
         done(made)
     assert asked == [True, False]
     whole = draft(1)
-    made = worker(FakeTranslator(says=listen), [])
+    made = worker(FakeTranslator(says=listen))
     made.take((replace(whole, transcript=replace(whole.transcript, goes_on=0.8)), 0.0))
     assert asked == [True, False, False], "nor is what probably goes on"
 
@@ -278,8 +253,7 @@ def test_the_translator_sees_the_draft_unless_it_is_in_the_spoken_language() -> 
             seen.append(request.draft)
             return super().translate(text, request)
 
-    reports: list[Report] = []
-    made = worker(Looks("gemma"), reports, count=0)
+    made = worker(Looks("gemma"), count=0)
     made._final(draft(1), 0.0)
     made._final(source_caption(draft(2).transcript), 0.0)
     assert seen == ["amén hermano", ""]
@@ -292,19 +266,17 @@ def test_words_streamed_over_a_draft_in_the_spoken_language_are_not_mixed_with_i
         on_text("Amén,")
         return Translation("Amén, hermano", "gemma")
 
-    reports: list[Report] = []
-    made = worker(FakeTranslator("gemma", says=slowly), reports, count=0)
+    made = worker(FakeTranslator("gemma", says=slowly), count=0)
     final = made._final(source_caption(draft(1).transcript), time.monotonic())
     assert final is not None
-    shown = [r for r in reports if isinstance(r, Caption)]
+    shown = [r for r in made.reports if isinstance(r, Caption)]
     assert [(c.text, c.lang, c.engine, c.stable) for c in shown] == [("Amén,", "es", "gemma", 5)]
     assert (final.text, final.lang, final.final) == ("Amén, hermano", "es", True)
 
 
 def test_what_is_unfinished_is_what_a_hanging_engine_holds() -> None:
     hang = threading.Event()
-    reports: list[Report] = []
-    made = worker(FakeTranslator("gemma", hang=hang), reports, count=3)
+    made = worker(FakeTranslator("gemma", hang=hang), count=3)
     made.start()
     made.begin()
     wait_for(lambda: made.doing is not None)
@@ -319,80 +291,50 @@ def test_what_is_unfinished_is_what_a_hanging_engine_holds() -> None:
 def test_taking_what_is_unfinished_may_meet_an_engine_that_comes_back(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    made = worker(FakeTranslator("gemma"), [], count=0)
+    made = worker(FakeTranslator("gemma"), count=0)
     reads = iter([(draft(1), 0.0), None])
     monkeypatch.setattr(Translate, "doing", property(lambda _: next(reads)), raising=False)
     assert [c.id for c in made.take_unfinished()] == [1]
 
 
-def test_a_retreat_from_the_gpu_is_told_and_the_engine_used() -> None:
-    engine = FakeTranslator("gemma", degraded_reason="all layers on the GPU: out of memory")
-    reports: list[Report] = []
-    made = worker(engine, reports)
-    done(made)
-    assert [r.code for r in reports if isinstance(r, Fault)] == ["gpu-unavailable"]
-    assert "out of memory" in made.degraded_reason
-    assert finals(reports)[0][2] == "gemma"
-
-
-class Asked(FakeTranslator):
-    """Changes the settings during its first translation, and notes which apply in each."""
-
-    def __init__(self) -> None:
-        super().__init__("gemma", streams=True)
-        self.held: list[tuple[float, bool]] = []
-        self.during: Callable[[], None] = lambda: None
-
-    def translate(self, text: str, request: TranslationRequest = PLAIN) -> Translation:
-        self.during()
-        self.held.append((self.deadline_s, request.on_text is not None))
-        return super().translate(text, request)
-
-
 def test_new_settings_hold_from_the_next_draft_on() -> None:
-    asked = Asked()
-    made = worker(asked, [], count=2)
+    held: list[tuple[float, bool]] = []
     final = {"deadline_s": 3.0, "stream": False}
 
-    def change() -> None:
+    def change(_: str, on_text: OnText) -> None:
         made.settings = Settings.model_validate({"translate": {"final": final}})
+        held.append((made.deadline_s, on_text is not None))
 
-    asked.during = change
+    made = worker(FakeTranslator("gemma", says=change), count=2)
     done(made)
-    assert asked.held == [(8.0, True), (3.0, False)]
-    assert made.deadline_s == 3.0
+    assert held == [(8.0, True), (3.0, False)]
 
 
 def test_drafts_of_utterances_that_speech_returned_to_are_passed_over() -> None:
-    reports: list[Report] = []
     translator = FakeTranslator("gemma")
-    made = worker(translator, reports, count=3, is_stale=lambda utterance: utterance.id == 2)
+    made = worker(translator, count=3, is_stale=lambda utterance: utterance.id == 2)
     done(made)
-    assert [key for key, *_ in finals(reports)] == [1, 3]
+    assert [key for key, *_ in finals(made.reports)] == [1, 3]
     assert translator.calls == 2
 
 
 def test_a_translation_that_is_not_wanted_any_more_stops_between_two_words() -> None:
-    class Talks(FakeTranslator):
-        said = 0
-
-        def translate(self, text: str, request: TranslationRequest = PLAIN) -> Translation:
-            for _ in range(100):
-                self.said += 1
-                if self.said == 3:
-                    resumed.add(1)
-                if self.is_cancelled():
-                    raise EngineCancelledError("engine-cancelled", "Not wanted.")
-            return super().translate(text, request)
+    def talk(*_: object) -> None:
+        for word in range(100):
+            if translator.calls == 1 and word == 3:
+                resumed.add(1)
+            if translator.is_cancelled():
+                said.append(word)
+                raise EngineCancelledError("engine-cancelled", "Not wanted.")
 
     resumed: set[int] = set()
-    reports: list[Report] = []
-    translator = Talks("gemma")
-    made = worker(translator, reports, count=2, is_stale=lambda each: each.id in resumed)
+    said: list[int] = []
+    translator = FakeTranslator("gemma", says=talk)
+    made = worker(translator, count=2, is_stale=lambda each: each.id in resumed)
     done(made)
-    assert [key for key, *_ in finals(reports)] == [2]
-    assert translator.said == 3 + 100
-    assert [r for r in reports if isinstance(r, Fault)] == [], "it is no error"
+    assert [key for key, *_ in finals(made.reports)] == [2]
+    assert said == [3]
+    assert faults(made.reports) == [], "it is no error"
     assert made.degraded_reason == ""
 
 
@@ -406,33 +348,27 @@ def retranslated(reports: list[Report]) -> list[tuple[int, str, bool]]:
     return [(r.ticket, r.caption.engine, r.caption.final) for r in found if r.caption]
 
 
-def until_retranslated(made: Translate, reports: list[Report]) -> None:
+def until_retranslated(made: Reporting) -> None:
     """Run the worker until the request is answered, then end it."""
     assert made._drafts.get_nowait() is None
     thread = threading.Thread(target=made.work, daemon=True)
     thread.start()
-    wait_for(lambda: retranslated(reports))
+    wait_for(lambda: retranslated(made.reports))
     made._drafts.put(None)
     thread.join(60)
 
 
-def test_what_an_operator_wrote_is_translated_when_no_draft_waits() -> None:
-    reports: list[Report] = []
-    made = worker(FakeTranslator("gemma"), reports, count=0)
+def test_what_an_operator_wrote_gets_the_same_second_opinion_as_what_is_said() -> None:
+    made = worker(FakeTranslator("gemma"), count=0)
+    made._scorer = Prefers("amen-gemma brother-gemma")
     made._drafts.ask(request(7))
-    until_retranslated(made, reports)
-    assert retranslated(reports) == [(7, "gemma", True)]
-
-
-def test_it_is_judged_by_the_same_second_opinion_as_what_is_said() -> None:
-    reports: list[Report] = []
-    made = worker(FakeTranslator("gemma"), reports, count=0)
-    made._scorer = FixedScorer()
-    made._drafts.ask(request(7))
-    until_retranslated(made, reports)
-    (opinion,) = [r.caption.opinion for r in reports if isinstance(r, Retranslated) and r.caption]
+    until_retranslated(made)
+    assert retranslated(made.reports) == [(7, "gemma", True)]
+    (opinion,) = [
+        r.caption.opinion for r in made.reports if isinstance(r, Retranslated) and r.caption
+    ]
     assert opinion is not None
-    assert (opinion.mean, opinion.least) == (-1.0, -2.0)
+    assert (opinion.mean, opinion.least) == (-0.1, -3.0)
 
 
 class LooksAround(FakeTranslator):
@@ -447,41 +383,29 @@ class LooksAround(FakeTranslator):
         return Translation("amén hermana", self.name, 2, -0.2, alternatives=alternatives)
 
 
-class TakesSentences(FakeTranslator):
-    """Has two translations of each of two sentences; the second one is better in both."""
-
-    def translate(self, *_: object) -> Translation:
-        found = [("Mal.", -0.2, 0), ("Bien.", -0.3, 0), ("Malo.", -0.2, 1), ("Bueno.", -0.3, 1)]
-        alternatives = tuple(Alternative(text, mean, mean, part) for text, mean, part in found)
-        return Translation("Mal. Malo.", self.name, 2, -0.2, alternatives=alternatives)
-
-
 class Prefers:
-    """Finds one text likely, and fails if `fails` is set."""
+    """Finds one text likely for each sentence, and fails if `fails` is set."""
 
-    def __init__(self, text: str, *, fails: bool = False) -> None:
-        self._text, self._fails = text, fails
+    def __init__(self, *texts: str, fails: bool = False) -> None:
+        self._texts, self._fails = texts, fails
 
     def score(self, text: str, targets: Sequence[str], *_: object) -> list[tuple[float, float]]:
         if self._fails:
             raise EngineError("marian-failed", "It was told to fail.")
-        return [(-0.1 if each == self._text else -3.0, -3.0) for each in targets]
+        wanted = self._texts[-1 if text == "Good." else 0]
+        return [(-0.1 if each == wanted else -3.0, -3.0) for each in targets]
 
 
 def test_of_each_sentence_the_best_is_chosen() -> None:
-    reports: list[Report] = []
-    made = worker(TakesSentences("gemma"), reports, count=0)
-
-    class BySentence:
-        def score(self, text: str, targets: Sequence[str], *_: object) -> list[tuple[float, float]]:
-            wanted = {"Well.": "Bien.", "Good.": "Bueno."}.get(text)
-            return [(-0.1 if each == wanted else -3.0, -3.0) for each in targets]
-
-    made._scorer = BySentence()
+    found = [("Mal.", -0.2, 0), ("Bien.", -0.3, 0), ("Malo.", -0.2, 1), ("Bueno.", -0.3, 1)]
+    alternatives = tuple(Alternative(text, mean, mean, part) for text, mean, part in found)
+    both = Translation("Mal. Malo.", "gemma", 2, -0.2, alternatives=alternatives)
+    made = worker(FakeTranslator(says=lambda *_: both), count=0)
+    made._scorer = Prefers("Bien.", "Bueno.")
     made._drafts.get_nowait()  # the end mark, which would wait for this final
     said = replace(draft(1).transcript, text="Well. Good.")
     made.take((replace(draft(1), transcript=said), time.monotonic()))
-    (caption,) = [report for report in reports if isinstance(report, Caption)]
+    (caption,) = [report for report in made.reports if isinstance(report, Caption)]
     assert caption.text == "Bien. Bueno."
     assert caption.translation is not None
     assert caption.translation.avg_logprob == pytest.approx(-0.3)
@@ -500,80 +424,58 @@ def test_of_each_sentence_the_best_is_chosen() -> None:
 def test_of_several_translations_both_translators_choose(
     scorer: Scorer, stable: int, second: float, chosen: str
 ) -> None:
-    reports: list[Report] = []
     translator = LooksAround("gemma")
     translator.second = second
-    made = worker(translator, reports, count=0)
+    made = worker(translator, count=0)
     made._scorer = scorer
     made._drafts.get_nowait()  # the end mark, which would wait for this final
     found = Translation(
         "amén hermano", "marian", alternatives=(Alternative("así sea", -1.0, -1.0),)
     )
     made.take((replace(draft(1), stable=stable, translation=found), time.monotonic()))
-    (caption,) = [report for report in reports if isinstance(report, Caption)]
+    (caption,) = [report for report in made.reports if isinstance(report, Caption)]
     assert caption.text == chosen
     assert caption.translation is not None
     assert caption.translation.text == chosen
     assert not caption.translation.alternatives
 
 
-class Follows(FakeTranslator):
-    """Notes the previous sentence of each text."""
-
-    def __init__(self) -> None:
-        super().__init__("gemma")
-        self.previous: list[SentencePair | None] = []
-
-    def translate(self, text: str, request: TranslationRequest = PLAIN) -> Translation:
-        self.previous.append(request.previous)
-        return Translation(f"{text} ya", self.name, 2, -0.2)
-
-
 def test_a_sentence_is_translated_behind_the_one_before() -> None:
-    translator = Follows()
-    done(worker(translator, [], count=2))
-    first = SentencePair("amen brother", "amen brother ya")
-    assert translator.previous == [None, first]
+    previous: list[SentencePair | None] = []
 
+    class Follows(FakeTranslator):
+        def translate(self, text: str, request: TranslationRequest = PLAIN) -> Translation:
+            previous.append(request.previous)
+            return Translation(f"{text} ya", self.name, 2, -0.2)
 
-class MakesWay(FakeTranslator):
-    """Works at a text until it is cancelled, a given number of times."""
-
-    def __init__(self, drafts: Callable[[], DraftQueue], cancelled: int) -> None:
-        super().__init__("gemma")
-        self._drafts = drafts
-        self._left = cancelled
-        self.order: list[str] = []
-
-    def translate(self, text: str, request: TranslationRequest = PLAIN) -> Translation:
-        self.order.append(text)
-        if text == "the correction" and self._left:
-            self._left -= 1
-            assert not self.is_cancelled()
-            self._drafts().put((draft(self._left + 1), 0.0))  # somebody speaks meanwhile
-            assert self.is_cancelled()
-            raise EngineCancelledError("engine-cancelled", "It is not wanted now.")
-        return super().translate(text, request)
+    done(worker(Follows("gemma"), count=2))
+    assert previous == [None, SentencePair("amen brother", "amen brother ya")]
 
 
 @pytest.mark.parametrize(("cancelled", "engine"), [(2, "gemma"), (9, "marian")])
 def test_it_makes_way_for_a_draft_and_is_done_again_for_a_while(
     cancelled: int, engine: str
 ) -> None:
-    reports: list[Report] = []
-    drafts: list[DraftQueue] = []
-    translator = MakesWay(lambda: drafts[0], cancelled)
-    made = worker(translator, reports, count=0)
-    drafts.append(made._drafts)
+    order: list[str] = []
+
+    def make_way(text: str, _: OnText) -> None:
+        order.append(text)
+        if text == "the correction" and order.count(text) <= cancelled:
+            assert not translator.is_cancelled()
+            made._drafts.put((draft(1), 0.0))  # somebody speaks meanwhile
+            assert translator.is_cancelled()
+            raise EngineCancelledError("engine-cancelled", "It is not wanted now.")
+
+    translator = FakeTranslator("gemma", says=make_way)
+    made = worker(translator, count=0)
     wanted = request(9)
-    transcript = wanted.transcript
-    corrected = Transcript(transcript.utterance, "en", "", "the correction", Recognition(""))
-    made._drafts.ask(Retranslation(9, corrected, quick=wanted.quick))
-    until_retranslated(made, reports)
-    assert retranslated(reports) == [(9, engine, True)]
+    corrected = replace(wanted.transcript, text="the correction")
+    made._drafts.ask(replace(wanted, transcript=corrected))
+    until_retranslated(made)
+    assert retranslated(made.reports) == [(9, engine, True)]
     times = min(cancelled, 5)
-    assert len(finals(reports)) == times, "no draft is lost by it, nor waits for it"
-    assert translator.order[:2] == ["the correction", "amen brother"]
+    assert len(finals(made.reports)) == times, "no draft is lost by it, nor waits for it"
+    assert order[:2] == ["the correction", "amen brother"]
     assert made.degraded_reason == ""
 
 
@@ -581,9 +483,8 @@ def test_it_makes_way_for_a_draft_and_is_done_again_for_a_while(
 def test_where_the_final_translator_cannot_the_quick_ones_text_stays(
     fails: bool, rung: Rung
 ) -> None:
-    reports: list[Report] = []
-    made = worker(FakeTranslator("gemma", fails=lambda _: fails), reports, count=0, rung=rung)
+    made = worker(FakeTranslator("gemma", fails=lambda _: fails), count=0, rung=rung)
     made._retranslate(request(3))
-    assert retranslated(reports) == [(3, "marian", True)]
+    assert retranslated(made.reports) == [(3, "marian", True)]
     made._retranslate(Retranslation(4, request().transcript, quick=None))
-    assert reports[-1] == Retranslated(4, None, "es")
+    assert made.reports[-1] == Retranslated(4, None, "es")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import shutil
 import socket
 from collections.abc import AsyncIterator
 from typing import Any
@@ -33,17 +32,13 @@ def test_a_message_becomes_an_event_with_the_place_to_go_on_from() -> None:
     assert writer.event(caption) == b"id: one/8\ndata: " + caption + b"\n\n"
 
 
-def test_what_is_no_caption_moves_no_place() -> None:
+def test_what_is_no_caption_or_of_no_service_moves_no_place() -> None:
     writer = EventWriter()
+    assert b"id:" not in writer.event(b'{"type":"hello","session":"","seq":0}')
     writer.event(HELLO)
     status = b'{"type":"status","seq":9}'
     assert writer.event(status) == b"data: " + status + b"\n\n"
     assert writer.event(b'{"type":"alive","seq":9}') == b": alive\n\n"
-
-
-def test_before_a_service_is_known_there_is_no_place_to_go_on_from() -> None:
-    hello = b'{"type":"hello","session":"","seq":0}'
-    assert b"id:" not in EventWriter().event(hello)
 
 
 @pytest.mark.parametrize(
@@ -67,24 +62,18 @@ class Reader:
     """A reader of an event stream that uses no library."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._reader = reader
+        self.reader = reader
         self.writer = writer
         self.head = b""
         self.ids: list[str] = []
 
     async def message(self) -> Any:
         """Return the next message; {} for a comment."""
-        event = (await asyncio.wait_for(self._reader.readuntil(b"\n\n"), 20)).decode()
+        event = (await asyncio.wait_for(self.reader.readuntil(b"\n\n"), 20)).decode()
         fields = dict(line.split(": ", 1) for line in event.strip().split("\n"))
         if "id" in fields:
             self.ids.append(fields["id"])
         return orjson.loads(fields.get("data", "{}"))
-
-    async def read_head(self) -> None:
-        self.head = await asyncio.wait_for(self._reader.readuntil(b"\r\n\r\n"), 20)
-
-    async def rest(self) -> bytes:
-        return await asyncio.wait_for(self._reader.read(), 20)
 
 
 @contextlib.asynccontextmanager
@@ -93,7 +82,7 @@ async def stream(service: Service, query: str = "", **headers: str) -> AsyncIter
     more = "".join(f"{name.replace('_', '-')}: {value}\r\n" for name, value in headers.items())
     reader.writer.write(f"GET /events?{query} HTTP/1.1\r\nHost: x\r\n{more}\r\n".encode())
     try:
-        await reader.read_head()
+        reader.head = await asyncio.wait_for(reader.reader.readuntil(b"\r\n\r\n"), 20)
         yield reader
     finally:
         reader.writer.close()
@@ -165,8 +154,7 @@ async def test_what_cannot_be_streamed_is_refused_in_a_sentence(
         assert (await service.get("/events", "POST")).status == 405
         head = await service.get("/events", "HEAD")
         assert (head.status, head.headers["content-type"][:17]) == (200, "text/event-stream")
-        async with service.connect() as page:
-            await receive(page)
+        async with service.joined():
             full = await service.get("/events")
             assert (full.status, full.headers["retry-after"]) == (503, "10")
 
@@ -184,16 +172,14 @@ async def test_a_rehearsal_shows_streams_nothing() -> None:
 
 @in_loop
 async def test_a_reader_that_does_not_read_is_cut_off_and_nobody_waits() -> None:
-    async with serving() as service, service.connect() as page:
-        await receive(page)
-        async with stream(service) as reader:
-            await reader.message()
-            key = 0
-            while service.hub.watchers()["es"] == 2:
-                key += 1
-                service.say(key, "amén " * 400)
-                assert (await receive(page))["id"] == key
-            assert service.sample("stark_slow_clients_total") == 1
+    async with serving() as service, service.joined() as page, stream(service) as reader:
+        await reader.message()
+        key = 0
+        while service.hub.watchers()["es"] == 2:
+            key += 1
+            service.say(key, "amén " * 400)
+            assert (await receive(page))["id"] == key
+        assert service.sample("stark_slow_clients_total") == 1
 
 
 @in_loop
@@ -202,7 +188,7 @@ async def test_the_end_of_the_service_ends_streams_at_once() -> None:
         await reader.message()
         closing = asyncio.create_task(service.hub.close())
         # Neither a WebSocket close frame nor a reset, which ends a stream that closes too late.
-        assert await reader.rest() == b""
+        assert await asyncio.wait_for(reader.reader.read(), 20) == b""
         reader.writer.close()
         await closing
 
@@ -227,24 +213,3 @@ async def test_a_reader_whose_network_is_gone_is_let_go_of() -> None:
         if not hasattr(socket, "TCP_USER_TIMEOUT"):
             without("Linux only: TCP_USER_TIMEOUT")
         assert peer.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) == 7000
-
-
-@pytest.mark.slow
-@in_loop
-async def test_curl_reads_a_stream() -> None:
-    if shutil.which("curl") is None:
-        without("not installed: curl")
-    async with serving() as service:
-        service.say(1, "paz")
-        curl = await asyncio.create_subprocess_exec(
-            *("curl", "--silent", "--no-buffer", "--max-time", "30"),
-            f"http://127.0.0.1:{service.hub.port}/events?lang=es",
-            stdout=asyncio.subprocess.PIPE,
-        )
-        assert curl.stdout
-        reader = Reader(curl.stdout, None)  # type: ignore[arg-type]
-        assert (await reader.message())["captions"][0]["target"]["text"] == "paz"
-        service.say(2, "gracia y paz")
-        assert (await reader.message())["target"]["text"] == "gracia y paz"
-        await service.hub.close()
-        assert await curl.wait() == 0

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import re
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pysubs2
@@ -17,7 +19,7 @@ from pipeline.core.metrics import Metrics
 from pipeline.protocol.caption import CaptionMessage, TargetText
 from pipeline.server.hub import Hub
 from pipeline.server.streams.live_subtitles import LiveSubtitles
-from scripts.support.records import caption, health_record
+from scripts.support.records import caption
 from tests.support.hub import TOKEN, Service, in_loop, serving
 
 
@@ -43,11 +45,15 @@ class Streamed:
         named = Headers({name.replace("_", "-"): value for name, value in headers.items()})
         return self.subtitles.answer(Request(path, named))
 
+    def segments(self, lang: str) -> list[str]:
+        """Return the addresses of all segments of a playlist."""
+        playlist = self.get(f"/live/{lang}.m3u8").body.decode()
+        return re.findall(r"^[^#].*", playlist, re.MULTILINE)
+
     def texts(self, lang: str) -> list[str]:
         """Return what a player shows when it reads all segments of a playlist."""
-        playlist = self.get(f"/live/{lang}.m3u8").body.decode()
         found: list[str] = []
-        for uri in re.findall(r"^[^#].*", playlist, re.MULTILINE):
+        for uri in self.segments(lang):
             segment = self.get(f"/live/{uri}")
             assert segment.status_code == 200
             assert segment.headers["Content-Type"] == "text/vtt; charset=utf-8"
@@ -56,22 +62,15 @@ class Streamed:
         return found
 
 
-def test_each_language_has_its_text_and_the_spoken_one_its_words() -> None:
-    streamed = Streamed()
-    streamed.say(1, "peace", "paz", "paix")
-    streamed.now_s += 20
-    assert streamed.texts("es") == ["paz"]
-    assert streamed.texts("fr") == ["paix"]
-    assert streamed.texts("en") == ["peace"]
-
-
-def test_the_first_board_alone_tells_what_was_said() -> None:
+def test_each_language_has_its_text_and_the_first_board_alone_tells_what_was_said() -> None:
     """An edit of one language's translation does not change the spoken words of the others."""
     streamed = Streamed()
     streamed.say(1, "peace", "paz", "paix")
+    streamed.say(2, "grace", "gracia", "grâce")
     streamed.put(streamed.french, streamed.french.hide(1))
     streamed.now_s += 20
-    assert (streamed.texts("fr"), streamed.texts("en")) == ([], ["peace"])
+    texts = [streamed.texts(lang) for lang in ("es", "fr", "en")]
+    assert texts == [["paz", "gracia"], ["grâce"], ["peace", "grace"]]
 
 
 def test_off_the_record_reaches_the_spoken_words_too() -> None:
@@ -131,8 +130,7 @@ def test_a_typed_caption_does_not_move_what_is_said_after_it() -> None:
         each.now_s += 20
     assert "gracia" in streamed.texts("es")
     # The French board has no typed caption: its segments are the same with and without it.
-    playlist = other.get("/live/fr.m3u8").body.decode()
-    for uri in re.findall(r"^[^#].*", playlist, re.MULTILINE):
+    for uri in other.segments("fr"):
         assert streamed.get(f"/live/{uri}").body == other.get(f"/live/{uri}").body
 
 
@@ -147,26 +145,11 @@ def test_a_language_whose_playlist_is_read_has_a_viewer() -> None:
     assert streamed.subtitles.watchers() == {"es": 1}
 
 
-def test_a_file_that_has_not_changed_is_not_sent_again() -> None:
-    streamed = Streamed()
-    first = streamed.get("/live/es.m3u8")
-    assert first.headers["Cache-Control"] == "no-cache"
-    assert first.headers["Access-Control-Allow-Origin"] == "*"
-    etag = first.headers["ETag"]
-    same = streamed.get("/live/es.m3u8", If_None_Match=f'"other", W/{etag}')
-    assert (same.status_code, same.body, "Content-Length" in same.headers) == (304, b"", False)
-    assert same.headers["ETag"] == etag
-    streamed.now_s += 4
-    assert streamed.get("/live/es.m3u8", If_None_Match=etag).status_code == 200
-
-
 def test_an_edit_changes_the_tag_of_its_segments_only() -> None:
     streamed = Streamed()
     streamed.say(1, "peace", "pas", "paix")
     streamed.now_s += 20
-    playlist = streamed.get("/live/es.m3u8").body.decode()
-    uris = re.findall(r"^[^#].*", playlist, re.MULTILINE)
-    before = {uri: streamed.get(f"/live/{uri}") for uri in uris}
+    before = {uri: streamed.get(f"/live/{uri}") for uri in streamed.segments("es")}
     streamed.put(streamed.spanish, streamed.spanish.edit(1, "paz"))
     for uri, old in before.items():
         new = streamed.get(f"/live/{uri}", If_None_Match=old.headers["ETag"])
@@ -183,34 +166,43 @@ def test_what_is_not_there_is_refused_in_a_sentence() -> None:
     assert (later.status_code, later.headers["Retry-After"]) == (404, "4")
 
 
-def hub_of(streamed: Streamed) -> Hub:
+@contextlib.asynccontextmanager
+async def streaming(streamed: Streamed) -> AsyncIterator[Service]:
+    service = Service()
     boards, subtitles = (streamed.spanish, streamed.french), streamed.subtitles
     settings, metrics = Server(port=0), Metrics()
-    return Hub(boards, settings, mode="live", token=TOKEN, metrics=metrics, subtitles=subtitles)
+    service.hub = Hub(
+        boards, settings, mode="live", token=TOKEN, metrics=metrics, subtitles=subtitles
+    )
+    await service.start()
+    try:
+        yield service
+    finally:
+        await service.hub.close()
 
 
 @in_loop
 async def test_the_port_serves_them_with_its_other_pages() -> None:
-    streamed = Streamed()
-    hub = hub_of(streamed)
     async with serving() as service:
         off = await service.get("/live/es.m3u8")
         assert (off.status, b"[[outputs]]" in off.body) == (404, True)
-        await hub.start(on_command=service.obey, health=health_record)
-        try:
-            service.hub, closing = hub, service.hub
-            got = await service.get("/live/fr.m3u8?session=1")
-            assert (got.status, got.body[:8]) == (200, b"#EXTM3U\n")
-            assert got.headers["content-type"] == "application/vnd.apple.mpegurl"
-            assert got.headers["x-content-type-options"] == "nosniff"
-            head = await service.get("/live/fr.m3u8", "HEAD")
-            assert (head.status, head.body) == (200, b"")
-            again = await service.get("/live/fr.m3u8", If_None_Match=got.headers["etag"])
-            assert (again.status, again.body) == (304, b"")
-            assert (await service.get("/live/fr.m3u8", "POST")).status == 405
-        finally:
-            await hub.close()
-            service.hub = closing
+    streamed = Streamed()
+    async with streaming(streamed) as service:
+        got = await service.get("/live/fr.m3u8?session=1")
+        assert (got.status, got.body[:8]) == (200, b"#EXTM3U\n")
+        assert got.headers["content-type"] == "application/vnd.apple.mpegurl"
+        assert got.headers["x-content-type-options"] == "nosniff"
+        assert got.headers["cache-control"] == "no-cache"
+        assert got.headers["access-control-allow-origin"] == "*"
+        head = await service.get("/live/fr.m3u8", "HEAD")
+        assert (head.status, head.body) == (200, b"")
+        etag = got.headers["etag"]
+        again = await service.get("/live/fr.m3u8", If_None_Match=f'"other", W/{etag}')
+        assert (again.status, again.body, again.headers["etag"]) == (304, b"", etag)
+        assert "content-length" not in again.headers
+        streamed.now_s += 4
+        assert (await service.get("/live/fr.m3u8", If_None_Match=etag)).status == 200
+        assert (await service.get("/live/fr.m3u8", "POST")).status == 405
 
 
 @in_loop
@@ -223,19 +215,14 @@ async def test_ffmpeg_reads_them_over_the_port(tmp_path: Path) -> None:
         streamed.say(key, "said", text, text)
         streamed.now_s += 3
     streamed.now_s += 20
-    hub = hub_of(streamed)
-    service = Service()
-    await hub.start(on_command=service.obey, health=health_record)
-    try:
-        base = f"http://127.0.0.1:{hub.port}/live/"
+    async with streaming(streamed) as service:
+        base = f"http://127.0.0.1:{service.hub.port}/live/"
         playlist = streamed.get("/live/es.m3u8").body.decode()
         copy = tmp_path / "ended.m3u8"
         copy.write_text(playlist.replace("\nes/", f"\n{base}es/") + "#EXT-X-ENDLIST\n")
         of_list = await asyncio.to_thread(_demuxed, str(copy))
-        uris = re.findall(r"^[^#].*", playlist, re.MULTILINE)
+        uris = streamed.segments("es")
         each = [await asyncio.to_thread(_demuxed, base + uri) for uri in uris]
-    finally:
-        await hub.close()
     assert " ".join(text for _, text in of_list).split() == words
     # A cue that reaches into the next segment is in both; the whole list gives it once.
     assert of_list == sorted({cue for found in each for cue in found})

@@ -3,64 +3,55 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
-from typing import Any
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable
 
 import pytest
 
-from pipeline.captions.board import CaptionBoard
 from pipeline.config import schema
-from pipeline.core.metrics import Metrics
 from pipeline.server.hub import Hub
 from pipeline.server.streams.voice_streams import VoiceStreams
-from scripts.support.records import health_record
+from tests.support.hub import TOKEN, Service, in_loop
 from tests.support.patience import PATIENCE_S, reached
 
-Ask = Callable[..., Coroutine[Any, Any, tuple[asyncio.StreamReader, str]]]
+Ask = Callable[..., Awaitable[tuple[asyncio.StreamReader, str]]]
 
 
-def served(
-    test: Callable[[VoiceStreams, Hub, Ask], Coroutine[Any, Any, None]], most: int = 2
-) -> None:
-    """Run `test` with a hub that offers a Spanish voice."""
+@contextlib.asynccontextmanager
+async def offering(*langs: str) -> AsyncIterator[tuple[VoiceStreams, Hub, Ask]]:
+    """Serve these voices, to two listeners at most."""
+    voices, service = VoiceStreams(langs, 2 * len(langs)), Service()
+    service.hub = Hub(
+        (service.board,),
+        schema.Server(port=0),
+        mode="live",
+        token=TOKEN,
+        metrics=service.metrics,
+        voices=voices,
+    )
+    await service.start()
+    voices.open()
+    kept: list[asyncio.StreamWriter] = []
 
-    async def run() -> None:
-        voices = VoiceStreams(("es",), most)
-        hub = Hub(
-            (CaptionBoard("one", "en", "es", 10),),
-            schema.Server(port=0),
-            mode="live",
-            token="secret",
-            metrics=Metrics(),
-            voices=voices,
-        )
+    async def ask(path: str, method: str = "GET") -> tuple[asyncio.StreamReader, str]:
+        port = service.hub.port
+        reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=2**20)
+        kept.append(writer)
+        writer.write(f"{method} {path} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+        head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), PATIENCE_S)
+        return reader, head.decode()
 
-        async def refuse(_: object) -> None:
-            raise AssertionError
-
-        await hub.start(on_command=refuse, health=health_record)
-        voices.open()
-
-        async def ask(path: str, method: str = "GET") -> tuple[asyncio.StreamReader, str]:
-            reader, writer = await asyncio.open_connection("127.0.0.1", hub.port, limit=2**20)
-            writer.write(f"{method} {path} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
-            head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), PATIENCE_S)
-            kept.append(writer)
-            return reader, head.decode()
-
-        kept: list[asyncio.StreamWriter] = []
-        try:
-            await asyncio.wait_for(test(voices, hub, ask), PATIENCE_S)
-        finally:
-            for writer in kept:
-                writer.close()
-            await hub.close()
-
-    asyncio.run(run())
+    try:
+        yield voices, service.hub, ask
+    finally:
+        for writer in kept:
+            writer.close()
+        await service.hub.close()
 
 
-def test_all_hear_the_same_and_who_joins_begins_with_what_is_said_now() -> None:
-    async def test(voices: VoiceStreams, hub: Hub, ask: Ask) -> None:
+@in_loop
+async def test_all_hear_the_same_and_who_joins_begins_with_what_is_said_now() -> None:
+    async with offering("es") as (voices, hub, ask):
         first, head = await ask("/listen/es?at=1")
         assert "200 OK" in head
         assert "Content-Type: audio/mpeg" in head
@@ -75,11 +66,10 @@ def test_all_hear_the_same_and_who_joins_begins_with_what_is_said_now() -> None:
         assert await second.readexactly(400) == b"".join(steps[-4:])
         await reached(lambda: hub.watchers() == {"es": 2})
 
-    served(test)
 
-
-def test_who_joins_does_not_hear_what_was_hidden_just_before() -> None:
-    async def test(voices: VoiceStreams, hub: Hub, ask: Ask) -> None:
+@in_loop
+async def test_who_joins_does_not_hear_what_was_hidden_just_before() -> None:
+    async with offering("es") as (voices, hub, ask):
         assert hub.watchers() == {}
         first, _ = await ask("/listen/es")
         await reached(lambda: voices.heard() == ("es",))
@@ -89,11 +79,10 @@ def test_who_joins_does_not_hear_what_was_hidden_just_before() -> None:
         second, _ = await ask("/listen/es")
         assert await second.readexactly(7) == b"silence"
 
-    served(test)
 
-
-def test_nobody_hears_what_was_said_before_the_last_listener_left() -> None:
-    async def test(voices: VoiceStreams, hub: Hub, ask: Ask) -> None:
+@in_loop
+async def test_nobody_hears_what_was_said_before_the_last_listener_left() -> None:
+    async with offering("es") as (voices, hub, ask):
         alone, _ = await ask("/listen/es")
         await reached(lambda: hub.watchers() == {"es": 1})
         voices.spread("es", b"an hour ago")
@@ -107,11 +96,10 @@ def test_nobody_hears_what_was_said_before_the_last_listener_left() -> None:
         voices.spread("es", b"now")
         assert await second.readexactly(3) == b"now"
 
-    served(test)
 
-
-def test_the_offer_the_limit_and_what_is_not_there() -> None:
-    async def test(voices: VoiceStreams, hub: Hub, ask: Ask) -> None:
+@in_loop
+async def test_the_offer_the_limit_and_what_is_not_there() -> None:
+    async with offering("es") as (voices, hub, ask):
         reader, _ = await ask("/listen")
         assert await reader.read() == b'{"langs":["es"]}'
         assert "404" in (await ask("/listen/fr"))[1]
@@ -126,11 +114,10 @@ def test_the_offer_the_limit_and_what_is_not_there() -> None:
         assert "503" in refusal
         assert "Retry-After" in refusal
 
-    served(test)
 
-
-def test_a_listener_who_takes_nothing_is_cut_off_and_a_voice_that_is_gone_is_not_offered() -> None:
-    async def test(voices: VoiceStreams, hub: Hub, ask: Ask) -> None:
+@in_loop
+async def test_who_takes_nothing_is_cut_off_and_a_voice_that_is_gone_is_not_offered() -> None:
+    async with offering("es") as (voices, _hub, ask):
         await ask("/listen/es")
         await reached(voices.heard)
         for _ in range(200):  # nobody reads
@@ -144,15 +131,11 @@ def test_a_listener_who_takes_nothing_is_cut_off_and_a_voice_that_is_gone_is_not
         assert await (await ask("/listen"))[0].read() == b'{"langs":[]}'
         assert "404" in (await ask("/listen/es"))[1]
 
-    served(test)
-
 
 @pytest.mark.parametrize("path", ["/listen", "/listen/es"])
-def test_without_a_voice_none_is_offered(path: str) -> None:
-    async def test(voices: VoiceStreams, hub: Hub, ask: Ask) -> None:
-        hub._endpoints._voices = VoiceStreams((), 0)
+@in_loop
+async def test_without_a_voice_none_is_offered(path: str) -> None:
+    async with offering() as (_voices, _hub, ask):
         reader, head = await ask(path)
         assert ("404" in head) == (path == "/listen/es")
         await reader.read()
-
-    served(test)
