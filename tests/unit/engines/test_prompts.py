@@ -6,14 +6,8 @@ from typing import Literal
 import pytest
 
 from pipeline.core.errors import ConfigError
-from pipeline.core.languages import LANGUAGES
 from pipeline.core.resources import bundled
-from pipeline.engines.prompts import Prompt, language, render, style_for
-
-STARTER = """<start_of_turn>user
-For God so loved the world.<end_of_turn>
-<start_of_turn>model
-"""
+from pipeline.engines.prompts import Prompt, render, style_for
 
 
 def whole(prompt: Prompt) -> str:
@@ -39,11 +33,6 @@ def test_translategemma_is_asked_as_its_published_template_asks() -> None:
     assert sha256(ours.encode()).hexdigest() == rendered
 
 
-def test_starter_byte_for_byte() -> None:
-    prompt = render("starter", "  For God so loved the world. \n", "en", "es")
-    assert whole(prompt).encode() == STARTER.encode()
-
-
 def test_the_starter_is_told_a_language_that_is_not_its_first() -> None:
     prompt = render("starter", " For God so loved the world.\n", "en", "fr")
     assert prompt.text == "French: For God so loved the world."
@@ -57,12 +46,6 @@ def test_spoken_control_words_stay_in_the_text(style: Literal["translategemma", 
     assert "%s" not in prompt.head + prompt.tail
     assert "{" not in prompt.head + prompt.tail
     assert (prompt.lead, prompt.end) == ("", "<end_of_turn>")
-
-
-def test_languages_have_names() -> None:
-    wanted = "en es pt fr de it ko zh uk ru pl ht tl vi ar".split()  # noqa: SIM905
-    assert set(wanted) <= set(LANGUAGES)
-    assert language("pt") == "Portuguese"
 
 
 def test_a_language_without_a_name_is_refused() -> None:

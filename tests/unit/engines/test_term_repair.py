@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.church.fidelity.term_slots import names, words_in
-from pipeline.core.resources import bundled
 from pipeline.core.standing import Standing
 from pipeline.core.terms import WantedTerm
 from pipeline.dictionary.glossary import Glossary, shown_all
@@ -19,7 +18,6 @@ from pipeline.engines.protocols import TranslationRequest
 from pipeline.engines.term_repair import repair, word_weights
 from tests.support.paths import ROOT
 
-STARTER = bundled("models", "starter", "marian")
 GIFT = "Fear of the Lord is a costly gift, and we did nothing for it."
 
 

@@ -23,7 +23,6 @@ from tests.support.needs import needs_file
 from tests.support.paths import TESTIMONY
 
 STARTER = bundled("models", "starter", "stt")
-SERMON = bundled("demo", "sermon.flac")
 
 
 @pytest.fixture

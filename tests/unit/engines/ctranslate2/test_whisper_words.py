@@ -9,12 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pipeline.core.resources import bundled
 from pipeline.core.types import Pcm, Word
 from pipeline.engines.ctranslate2.whisper import Whisper, choices, words
-
-STARTER = bundled("models", "starter", "stt")
-SERMON = bundled("demo", "sermon.flac")
 
 
 class Pieces:

@@ -23,6 +23,8 @@ from pipeline.engines.protocols import SentencePair, TranslationRequest
 from pipeline.models.resolve import resolve
 from tests.support.needs import needs_file
 
+GOOD = "Dios es bueno."
+"""The translation of "God is good."."""
 PSALM = (
     "The Lord is my shepherd. I shall not want. He leads me beside still waters. "
     "He restores my soul. I will fear no evil, for you are with me. My cup runs over. "
@@ -35,26 +37,9 @@ def loaded(gguf: Path, **settings: Any) -> Gemma:
     return engine
 
 
-@pytest.fixture(scope="module")
-def good(gemma: Gemma) -> str:
-    """A working engine's translation of "God is good."."""
-    return gemma.translate("God is good.").text
-
-
-def pieces(engine: Gemma, text: str) -> str:
-    """Return the prompt for `text` as the model sees it, control tokens written out."""
-    vocab = llama_cpp.llama_model_get_vocab(llama_cpp.llama_get_model(engine._llama._context))
-    buffer = ctypes.create_string_buffer(256)
-    written = b""
-    for token in engine._prompt(text)[0]:
-        size = llama_cpp.llama_token_to_piece(vocab, token, buffer, 256, 0, True)
-        written += buffer.raw[:size]
-    return written.decode()
-
-
 def test_translates(gemma: Gemma) -> None:
     translation = gemma.translate("God is good.")
-    assert translation.text == "Dios es bueno."
+    assert translation.text == GOOD
     assert translation.engine == gemma.name == "gemma"
     assert translation.stopped == "end"
     assert 3 <= translation.tokens <= 10
@@ -68,12 +53,18 @@ def test_nothing_from_nothing(gemma: Gemma) -> None:
 
 @pytest.mark.slow
 def test_the_model_sees_the_prompt_and_one_beginning(gemma: Gemma) -> None:
-    start = "<bos>" if "<bos>" in pieces(gemma, "x") else "<s>"
-    tail = "<end_of_turn>\n<start_of_turn>model\n"
-    assert pieces(gemma, " Amen. ") == f"{start}<start_of_turn>user\nAmen.{tail}"
+    """Its control tokens are written out here, which `piece` leaves out."""
+    vocab = llama_cpp.llama_model_get_vocab(llama_cpp.llama_get_model(gemma._llama._context))
+    buffer, seen = ctypes.create_string_buffer(256), b""
+    for token in gemma._prompt(" Amen. ")[0]:
+        size = llama_cpp.llama_token_to_piece(vocab, token, buffer, 256, 0, True)
+        seen += buffer.raw[:size]
+    start, turn = seen.decode().split("<start_of_turn>", 1)
+    assert start in {"<bos>", "<s>"}
+    assert turn == "user\nAmen.<end_of_turn>\n<start_of_turn>model\n"
 
 
-def test_nobody_can_speak_a_control_token(good: str, gemma: Gemma) -> None:
+def test_nobody_can_speak_a_control_token(gemma: Gemma) -> None:
     vocab = llama_cpp.llama_model_get_vocab(llama_cpp.llama_get_model(gemma._llama._context))
 
     def controls(text: str) -> list[int]:
@@ -83,7 +74,7 @@ def test_nobody_can_speak_a_control_token(good: str, gemma: Gemma) -> None:
     assert len(gemma._llama.tokenize(spoken, special=True)) < 40, "these are tokens of the model"
     assert controls(spoken) == controls("Amen.")
     assert gemma._prompt(spoken)[0] != gemma._prompt("Amen.")[0]
-    assert gemma.translate("God is good.").text == good
+    assert gemma.translate("God is good.").text == GOOD
 
 
 @pytest.mark.slow
@@ -139,11 +130,11 @@ def test_a_long_text_is_translated_in_parts(gguf: Path, monkeypatch: pytest.Monk
     assert seen[-1].startswith(single[0].text)
 
 
-def test_a_word_that_does_not_fit(good: str, gguf: Path) -> None:
+def test_a_word_that_does_not_fit(gguf: Path) -> None:
     engine = loaded(gguf, context=256)
     with pytest.raises(EngineError, match=r"\[text-too-long\]"):
         engine.translate("God is good. " + "xq" * 500)
-    assert engine.translate("God is good.").text == good
+    assert engine.translate("God is good.").text == GOOD
 
 
 def test_the_token_cap(gemma: Gemma, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -172,7 +163,7 @@ def test_a_loop_is_cut_to_what_the_source_repeats(
     assert ((translation.text, translation.tokens), translation.stopped) == (made, "loop")
 
 
-def test_a_late_translation_is_given_up(good: str, gguf: Path) -> None:
+def test_a_late_translation_is_given_up(gguf: Path) -> None:
     engine = loaded(gguf, deadline_s=0.5)
     seen: list[str] = []
 
@@ -184,7 +175,7 @@ def test_a_late_translation_is_given_up(good: str, gguf: Path) -> None:
         engine.translate(PSALM, TranslationRequest(slow))
     assert len(seen) <= 1, "none on a machine that is late without help"
     engine.deadline_s = 60.0
-    assert engine.translate("God is good.").text == good
+    assert engine.translate("God is good.").text == GOOD
 
 
 def test_loading_knows_no_deadline(gguf: Path) -> None:
@@ -227,10 +218,10 @@ def retreats(gguf: Path, gpu_layers: int) -> tuple[Gemma, list[str]]:
     return engine, [entry["step"] for entry in logs if entry["log_level"] == "warning"]
 
 
-def test_no_gpu_at_all(good: str, gguf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_gpu_at_all(gguf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(llama_cpp, "llama_supports_gpu_offload", lambda: False)
     engine, steps = retreats(gguf, -1)
-    assert engine.translate("God is good.").text == good
+    assert engine.translate("God is good.").text == GOOD
     assert steps == ["all layers on the GPU: no GPU that llama.cpp can use; the CPU alone"]
 
 
@@ -365,9 +356,9 @@ def drafting(gguf: Path) -> Gemma:
     "draft",
     ["Dios es Dios es Dios es", "<end_of_turn>", "ñandú ☃ 漢字", "x " * 400],
 )
-def test_a_wrong_draft_does_no_harm(drafting: Gemma, good: str, draft: str) -> None:
+def test_a_wrong_draft_does_no_harm(drafting: Gemma, draft: str) -> None:
     for _ in range(2):
-        assert drafting.translate("God is good.", TranslationRequest(draft=draft)).text == good
+        assert drafting.translate("God is good.", TranslationRequest(draft=draft)).text == GOOD
 
 
 @pytest.mark.slow
@@ -408,9 +399,9 @@ def test_what_stands_costs_no_token_more(drafting: Gemma, gemma: Gemma) -> None:
         assert (fast.text, fast.tokens) == (slow.text, slow.tokens)
 
 
-def test_a_draft_is_not_looked_at_unless_asked_for(gemma: Gemma, good: str) -> None:
-    made = gemma.translate("God is good.", TranslationRequest(draft=good))
-    assert (made.text, made.draft_tokens) == (good, 0)
+def test_a_draft_is_not_looked_at_unless_asked_for(gemma: Gemma) -> None:
+    made = gemma.translate("God is good.", TranslationRequest(draft=GOOD))
+    assert (made.text, made.draft_tokens) == (GOOD, 0)
 
 
 @pytest.mark.slow
