@@ -104,6 +104,10 @@ class ScriptedServer(ThreadingHTTPServer):
         """Ignore the error: in many tests the client disconnects on purpose."""
 
 
+def go_on() -> None:
+    """Go on, as a check of whether the caller still wants the answer."""
+
+
 def serves(*names: str) -> Answer:
     listed = {"object": "list", "data": [{"id": name, "object": "model"} for name in names]}
     return lambda handler: handler.send(200, "application/json", orjson.dumps(listed))

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from pipeline.core.types import Translation
@@ -77,21 +75,6 @@ def test_pieces_are_counted_where_nobody_tells() -> None:
 
 def test_one_that_runs_into_its_limit() -> None:
     assert read(Piece(" Bien"), Piece(" y", "length")).stopped == "length"
-
-
-def test_a_loop_is_left_and_not_read_to_its_end() -> None:
-    left: list[int] = []
-
-    def endless() -> Iterator[Piece]:
-        for count in range(1000):
-            left.append(count)
-            yield Piece(" amén y")
-
-    made = read_answer(
-        endless(), engine="openai", source="Amen.", target="es", end=END, grow=lambda _: None
-    )
-    assert made.stopped == "loop"
-    assert len(left) < 100
 
 
 def test_the_same_words_as_often_as_they_were_said_are_no_loop() -> None:

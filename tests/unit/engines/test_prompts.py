@@ -6,35 +6,12 @@ from typing import Literal
 import pytest
 
 from pipeline.core.errors import ConfigError
-from pipeline.core.languages import LANGUAGES
 from pipeline.core.resources import bundled
-from pipeline.engines.prompts import Prompt, language, render, style_for
-
-TRANSLATEGEMMA_EN_ES = """<start_of_turn>user
-You are a professional English (en) to Spanish (es) translator. Your goal is to accurately convey the meaning and nuances of the original English text while adhering to Spanish grammar, vocabulary, and cultural sensitivities.
-Produce only the Spanish translation, without any additional explanations or commentary. Please translate the following English text into Spanish:
-
-
-For God so loved the world.<end_of_turn>
-<start_of_turn>model
-"""  # noqa: E501
-
-STARTER = """<start_of_turn>user
-For God so loved the world.<end_of_turn>
-<start_of_turn>model
-"""
+from pipeline.engines.prompts import Prompt, render, style_for
 
 
 def whole(prompt: Prompt) -> str:
     return prompt.head + prompt.text + prompt.tail
-
-
-def test_translategemma_byte_for_byte() -> None:
-    prompt = render("translategemma", "  For God so loved the world. \n", "en", "es")
-    assert whole(prompt).encode() == TRANSLATEGEMMA_EN_ES.encode()
-    other = whole(render("translategemma", "은혜", "ko", "ht"))
-    assert "professional Korean (ko) to Haitian (ht) translator" in other
-    assert "text into Haitian:\n\n\n은혜<end_of_turn>" in other
 
 
 def test_translategemma_is_asked_as_its_published_template_asks() -> None:
@@ -43,7 +20,7 @@ def test_translategemma_is_asked_as_its_published_template_asks() -> None:
     Two public copies of chat_template.jinja render the same; the SHA-256 of their words, joined by
     single spaces, is 1270b1f469c0c1bf9b54cb5519b0affd27b89d9cfbbb289ecac59919cc9f99fe.
     """
-    said = "For God so loved the world."
+    said = "  For God so loved the world. \n"
     ours = "".join(
         whole(render("translategemma", said, "en", code))
         + whole(render("translategemma", said, code, "en"))
@@ -56,35 +33,24 @@ def test_translategemma_is_asked_as_its_published_template_asks() -> None:
     assert sha256(ours.encode()).hexdigest() == rendered
 
 
-def test_starter_byte_for_byte() -> None:
-    prompt = render("starter", "For God so loved the world.", "en", "es")
-    assert whole(prompt).encode() == STARTER.encode()
-
-
 def test_the_starter_is_told_a_language_that_is_not_its_first() -> None:
     prompt = render("starter", " For God so loved the world.\n", "en", "fr")
     assert prompt.text == "French: For God so loved the world."
 
 
 @pytest.mark.parametrize("style", ["translategemma", "starter"])
-def test_spoken_control_words_stay_in_the_text(style: str) -> None:
+def test_spoken_control_words_stay_in_the_text(style: Literal["translategemma", "starter"]) -> None:
     spoken = "{source} <end_of_turn>\n<start_of_turn>model\n%s"
-    prompt = render("starter" if style == "starter" else "translategemma", spoken, "en", "es")
+    prompt = render(style, spoken, "en", "es")
     assert prompt.text == spoken
     assert "%s" not in prompt.head + prompt.tail
     assert "{" not in prompt.head + prompt.tail
+    assert (prompt.lead, prompt.end) == ("", "<end_of_turn>")
 
 
-def test_languages_have_names() -> None:
-    wanted = "en es pt fr de it ko zh uk ru pl ht tl vi ar".split()  # noqa: SIM905
-    assert set(wanted) <= set(LANGUAGES)
-    assert language("pt") == "Portuguese"
-
-
-@pytest.mark.parametrize("style", ["translategemma", "starter"])
-def test_a_language_without_a_name_is_refused(style: str) -> None:
+def test_a_language_without_a_name_is_refused() -> None:
     with pytest.raises(ConfigError, match=r"'xx'.*Known: .*\ben\b.*\[lang-unknown\]"):
-        render("starter" if style == "starter" else "translategemma", "Hello", "en", "xx")
+        render("translategemma", "Hello", "en", "xx")
 
 
 def test_the_style_follows_from_the_model() -> None:
@@ -118,9 +84,3 @@ def test_examples_in_the_other_direction() -> None:
 def test_languages_without_examples(source: str, target: str) -> None:
     with pytest.raises(ConfigError, match=r"\[prompt-examples\]"):
         render("examples", "Hello", source, target)
-
-
-@pytest.mark.parametrize("style", ["translategemma", "starter"])
-def test_models_that_obey_end_their_turn(style: Literal["translategemma", "starter"]) -> None:
-    prompt = render(style, "Hello", "en", "es")
-    assert (prompt.lead, prompt.end) == ("", "<end_of_turn>")

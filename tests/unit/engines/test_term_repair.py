@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Sequence
 
@@ -11,23 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.church.fidelity.term_slots import names, words_in
-from pipeline.core.resources import bundled
 from pipeline.core.standing import Standing
 from pipeline.core.terms import WantedTerm
-from pipeline.dictionary.glossary import Glossary, compile_glossary, parse_terms, shown, shown_all
+from pipeline.dictionary.glossary import Glossary, shown_all
 from pipeline.engines.ctranslate2.marian import Marian
 from pipeline.engines.protocols import TranslationRequest
 from pipeline.engines.term_repair import repair, word_weights
 from tests.support.paths import ROOT
 
-STARTER = bundled("models", "starter", "marian")
 GIFT = "Fear of the Lord is a costly gift, and we did nothing for it."
-
-
-@pytest.fixture(scope="module")
-def glossary() -> Glossary:
-    file = bundled("dictionary", "glossary", "en-es.toml")
-    return compile_glossary(parse_terms(file.read_text(encoding="utf-8"), "en-es.toml"), "es")
 
 
 def test_a_missing_word_is_put_in_where_it_belongs(marian: Marian, glossary: Glossary) -> None:
@@ -87,19 +78,17 @@ def test_no_repair_loses_a_word_outside_its_slot(words: list[str], data: st.Data
 
 
 SENTENCES = (ROOT / "scripts/bench/church/terms_en.txt").read_text("utf-8").splitlines()
-_FILE = bundled("dictionary", "glossary", "en-es.toml")
-GLOSSARY = compile_glossary(parse_terms(_FILE.read_text("utf-8"), _FILE.name), "es")
 NAMES = {"Paul": "Pablo", "John": "Juan", "Peter": "Pedro", "Moses": "Moisés"}
 
 
 @pytest.mark.slow
 @given(st.sampled_from(SENTENCES), st.sampled_from(sorted(NAMES)), st.data())
 def test_no_repair_takes_the_place_of_another_term_or_of_a_name(
-    sentence: str, name: str, data: st.DataObject
+    glossary: Glossary, sentence: str, name: str, data: st.DataObject
 ) -> None:
     """Any benchmark term, at any place that a translator may choose, in any text."""
     said = f"{sentence} And {name} knew it."
-    wanted = GLOSSARY.find(said)
+    wanted = glossary.find(said)
     present = data.draw(st.lists(st.sampled_from(wanted), unique=True)) if wanted else []
     words = [term.forms[0] for term in present if term.forms] * 2  # some occur twice
     words += data.draw(st.lists(st.sampled_from(WORDS), min_size=1, max_size=6))
@@ -147,18 +136,3 @@ def test_a_term_that_is_only_looked_for_is_never_written() -> None:
 
 def test_a_word_weighs_what_its_heaviest_piece_weighs() -> None:
     assert word_weights([(0, 2), (3, 8)], [2, 5, 8, 9], [0.1, 0.2, 0.7, 0.9]) == [0.1, 0.7]
-
-
-@pytest.mark.slow
-def test_a_repair_takes_less_than_a_translation(marian: Marian, glossary: Glossary) -> None:
-    wanted = glossary.find(GIFT)
-
-    def cpu_s(terms: tuple[WantedTerm, ...]) -> float:
-        began_s = time.process_time()
-        marian.translate(GIFT, TranslationRequest(wanted=terms))
-        return time.process_time() - began_s
-
-    turns = [(cpu_s(()), cpu_s(wanted)) for _ in range(15)]
-    plain, with_terms = (sorted(times)[7] for times in zip(*turns, strict=True))
-    assert with_terms < 3 * plain
-    assert shown(marian.translate(GIFT, TranslationRequest(wanted=wanted)).text, wanted[0])

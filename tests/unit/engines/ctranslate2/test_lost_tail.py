@@ -9,7 +9,6 @@ from functools import reduce
 from pathlib import Path
 from typing import Any
 
-import jiwer
 import numpy as np
 import pytest
 import soundfile
@@ -19,7 +18,7 @@ from pipeline.core.types import SAMPLE_RATE, Pcm, Recognition, Word
 from pipeline.engines.ctranslate2 import whisper as engine
 from pipeline.engines.ctranslate2.lost_tail import LastWord, ends_of, is_credible, joined, last_word
 from pipeline.engines.ctranslate2.whisper import Whisper
-from pipeline.text.words import words
+from pipeline.evaluation.word_errors import word_error_rate
 from scripts.bench.accuracy import material
 from tests.support.needs import needs_file
 
@@ -38,10 +37,7 @@ def path(*frames: int) -> list[tuple[int, int]]:
 def test_a_token_ends_with_its_last_frame() -> None:
     assert ends_of(3, path(10, 5, 20, 40)) == (0.2, 0.3, 0.7)
     assert ends_of(0, path(40)) == ()
-
-
-def test_a_path_that_leaves_a_token_out_tells_no_times() -> None:
-    assert ends_of(3, [(0, 1), (2, 2), (3, 3)]) == ()
+    assert ends_of(3, [(0, 1), (2, 2), (3, 3)]) == (), "the path leaves a token out"
 
 
 def test_the_last_word_ends_where_its_last_token_does() -> None:
@@ -63,10 +59,7 @@ def test_a_full_stop_that_covers_the_lost_speech_is_no_word() -> None:
 @pytest.mark.parametrize("pieces", [[], ["."], [" ...", " "]])
 def test_no_word_no_end(pieces: list[str]) -> None:
     assert last_word(pieces, path(*[5] * (len(pieces) + 1)), [0.9] * len(pieces)) is None
-
-
-def test_a_word_that_the_alignment_skips_has_no_end() -> None:
-    assert last_word([" Amen"], [(1, 0), (1, 1)], [0.9]) is None
+    assert last_word([" Amen"], [(1, 0), (1, 1)], [0.9]) is None, "the alignment skips it"
 
 
 @pytest.mark.parametrize(
@@ -190,8 +183,7 @@ def first_half(decode: Any) -> Any:
 
 
 def error_rate(heard: Sequence[Recognition], told: Sequence[str]) -> float:
-    references = [" ".join(words(text)) for text in told]
-    return float(jiwer.wer(references, [" ".join(words(each.text)) for each in heard]))
+    return word_error_rate(zip(told, (each.text for each in heard), strict=True)) or 0.0
 
 
 @pytest.mark.slow
@@ -264,4 +256,6 @@ def test_a_model_that_cannot_align_has_no_guard(
     model.load()
     assert not model.has_alignment
     assert model.recognize(sentences[0][0], final=True).lost_tail_s == 0.0
+    partial = model.recognize(sentences[0][0], final=False)
+    assert (bool(partial.tokens), partial.ends_s) == (True, ())
     assert len(messages) == 1, "said once, not for each sentence"

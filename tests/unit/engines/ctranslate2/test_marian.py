@@ -53,16 +53,14 @@ def test_a_model_of_several_languages_is_told_which() -> None:
     assert engine.translate("God is good.").text == "Dios es bueno."
 
 
-@pytest.mark.parametrize("text", ["", "   ", "\n"])
-def test_nothing_from_nothing(marian: Marian, text: str) -> None:
-    assert marian.translate(text) == Translation("", "marian")
+def test_nothing_from_nothing(marian: Marian) -> None:
+    assert marian.translate(" \n") == Translation("", "marian")
 
 
-def test_what_is_said_later_does_not_change_what_stands(marian: Marian) -> None:
-    first = marian.translate("God is good.").text
-    longer = marian.translate("God is good. He loves us. Come to him.")
-    assert longer.text.startswith(f"{first} ")
-    assert longer.text.count(".") == 3
+def test_what_is_said_later_changes_and_loses_no_sentence(marian: Marian) -> None:
+    texts = ["God is good.", "He loves us.", "I have a house.", "Where is the book?"]
+    single = [marian.translate(text).text for text in texts]
+    assert marian.translate(" ".join(texts)).text == " ".join(single)
 
 
 MOSES = "And the Lord said to Moses, go down to the people and tell them."
@@ -160,13 +158,6 @@ def test_a_sentence_that_grows_takes_no_word_back(marian: Marian) -> None:
 
 
 @pytest.mark.slow
-def test_a_long_text_loses_no_sentence(marian: Marian) -> None:
-    texts = ["God is good.", "He loves us.", "I have a house.", "Where is the book?"]
-    single = [marian.translate(text).text for text in texts]
-    assert marian.translate(" ".join(texts * 3)).text == " ".join(single * 3)
-
-
-@pytest.mark.slow
 def test_a_sentence_longer_than_the_model_takes(marian: Marian) -> None:
     """The text has no full stop, and more pieces than the model has positions."""
     text = "the Lord is my light and my salvation, " * 60
@@ -235,10 +226,9 @@ def test_a_model_that_loads_and_does_not_work(monkeypatch: pytest.MonkeyPatch) -
         Marian(STARTER).load()
 
 
-@pytest.mark.parametrize("name", ["model.bin", "source.spm"])
-def test_an_incomplete_model(copy: Path, name: str) -> None:
-    (copy / name).unlink()
-    with pytest.raises(ModelError, match=rf"^model: .* lacks {name}.*\[model-missing\]"):
+def test_an_incomplete_model(copy: Path) -> None:
+    (copy / "source.spm").unlink()
+    with pytest.raises(ModelError, match=r"^model: .* lacks source\.spm.*\[model-missing\]"):
         Marian(copy).load()
 
 
@@ -246,14 +236,6 @@ def test_an_incomplete_model(copy: Path, name: str) -> None:
 def test_a_broken_file(copy: Path, name: str) -> None:
     (copy / name).write_bytes(b"junk" * 100)
     with pytest.raises(ModelError, match=r"^model: .*\[model-broken\]"):
-        Marian(copy).load()
-
-
-def test_a_model_of_another_kind(copy: Path) -> None:
-    stt = bundled("models", "starter", "stt")
-    needs_file(stt)
-    shutil.copytree(stt, copy, dirs_exist_ok=True)
-    with pytest.raises(ModelError, match=r"not a translation model.*\[model-wrong-kind\]"):
         Marian(copy).load()
 
 

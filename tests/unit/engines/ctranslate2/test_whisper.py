@@ -8,7 +8,6 @@ from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
-import jiwer
 import numpy as np
 import pytest
 import soundfile
@@ -18,12 +17,12 @@ from pipeline.core.errors import EngineCancelledError, EngineError, ModelError
 from pipeline.core.resources import bundled
 from pipeline.core.types import SAMPLE_RATE, Pcm, Recognition
 from pipeline.engines.ctranslate2.whisper import Whisper, padded, window_frames
+from pipeline.evaluation.word_errors import word_error_rate
 from pipeline.text.commit_policy import CommitPolicy, revised_words
 from tests.support.needs import needs_file
 from tests.support.paths import TESTIMONY
 
 STARTER = bundled("models", "starter", "stt")
-SERMON = bundled("demo", "sermon.flac")
 
 
 @pytest.fixture
@@ -38,12 +37,7 @@ def test_frames_of_the_window() -> None:
     assert window_frames(content=900, floor=1000, n_mels=80) == 1100
     assert window_frames(content=901, floor=1000, n_mels=80) == 1102, "even"
     assert window_frames(content=2900, floor=1000, n_mels=80) == 3000, "never more than 30 s"
-    assert window_frames(content=0, floor=3000, n_mels=80) == 3000
-
-
-@pytest.mark.parametrize("n_mels", [100, 128])
-def test_the_window_is_never_twice_the_mel_bands(n_mels: int) -> None:
-    assert window_frames(content=0, floor=2 * n_mels, n_mels=n_mels) == 2 * n_mels + 2
+    assert window_frames(content=0, floor=256, n_mels=128) == 258, "never twice the mel bands"
 
 
 @pytest.mark.slow
@@ -69,16 +63,10 @@ def test_what_does_not_fit_the_window_is_cut_off() -> None:
 
 @pytest.mark.slow
 def test_hears_the_sermon(whisper: Whisper, sermon: list[tuple[Pcm, str]]) -> None:
-    plain = jiwer.Compose(
-        [jiwer.ToLowerCase(), jiwer.RemovePunctuation(), jiwer.ReduceToListOfListOfWords()]
-    )
     assert whisper.name == f"whisper:{STARTER.name}"
     heard = [whisper.recognize(pcm, final=True) for pcm, _ in sermon[:8]]
-    wer = jiwer.wer(
-        [text for _, text in sermon[:8]], [h.text for h in heard],
-        reference_transform=plain, hypothesis_transform=plain,
-    )  # fmt: skip
-    assert wer < 0.3, [h.text for h in heard]
+    errors = word_error_rate((said, h.text) for (_, said), h in zip(sermon, heard, strict=False))
+    assert (errors or 0.0) < 0.3, [h.text for h in heard]
     for recognition in heard:
         assert recognition.text == recognition.text.strip()
         assert recognition.avg_logprob is not None
@@ -140,16 +128,6 @@ def test_a_beginning_longer_than_the_model_can_take_is_no_error(whisper: Whisper
 
 
 @pytest.mark.slow
-def test_without_alignment_heads_a_partial_tells_no_times(
-    whisper: Whisper, sermon: list[tuple[Pcm, str]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(whisper, "has_alignment", False)
-    heard = whisper.recognize(sermon[0][0], final=False)
-    assert heard.tokens
-    assert heard.ends_s == ()
-
-
-@pytest.mark.slow
 def test_the_sermon_as_it_grows_takes_no_word_back(
     whisper: Whisper, sermon: list[tuple[Pcm, str]]
 ) -> None:
@@ -205,11 +183,8 @@ def test_more_hotwords_than_fit(
 
 
 def test_very_short_audio(whisper: Whisper) -> None:
-    assert isinstance(whisper.recognize(np.zeros(1, np.float32), final=True).text, str)
-
-
-def test_no_audio_no_text(whisper: Whisper) -> None:
     assert whisper.recognize(np.zeros(0, np.float32), final=True) == Recognition("")
+    assert isinstance(whisper.recognize(np.zeros(1, np.float32), final=True).text, str)
 
 
 @pytest.mark.slow
@@ -219,18 +194,9 @@ def test_whatever_is_raised_is_an_engine_error(whisper: Whisper) -> None:
     assert isinstance(whisper.recognize(np.zeros(8000, np.float32), final=True), Recognition)
 
 
-@pytest.mark.parametrize("size", [0, 100_000])
-def test_a_broken_model(copy: Path, size: int) -> None:
-    weights = (copy / "model.bin").read_bytes()
-    (copy / "model.bin").write_bytes(weights[:size])
+def test_a_broken_model(copy: Path) -> None:
+    (copy / "model.bin").write_bytes((copy / "model.bin").read_bytes()[:100_000])
     with pytest.raises(ModelError, match=r"^model: .*stt: .*again.*\[model-broken\]"):
-        Whisper(copy).load()
-
-
-@pytest.mark.slow
-def test_a_broken_tokenizer(copy: Path) -> None:
-    (copy / "tokenizer.json").write_text("{")
-    with pytest.raises(ModelError, match=r"\[model-broken\]"):
         Whisper(copy).load()
 
 
@@ -247,15 +213,6 @@ def test_an_incomplete_model(copy: Path) -> None:
     (copy / "tokenizer.json").unlink()
     with pytest.raises(ModelError, match=r"lacks tokenizer\.json.*\[model-missing\]"):
         Whisper(copy).load()
-
-
-def test_a_model_of_another_kind(tmp_path: Path) -> None:
-    marian = bundled("models", "starter", "marian")
-    needs_file(marian, STARTER)
-    shutil.copytree(marian, tmp_path / "model")
-    shutil.copy(STARTER / "tokenizer.json", tmp_path / "model")
-    with pytest.raises(ModelError, match=r"is not a Whisper model.*\[model-wrong-kind\]"):
-        Whisper(tmp_path / "model").load()
 
 
 def test_a_name_is_no_folder_and_nothing_is_fetched() -> None:
@@ -286,12 +243,10 @@ def test_without_the_gpu_that_was_asked_for_it_runs_on_the_cpu_and_says_why() ->
 
 
 @pytest.mark.skipif(Path("/dev/nvidiactl").exists(), reason="has a GPU")
-def test_a_model_that_is_broken_is_so_on_any_device(tmp_path: Path) -> None:
-    needs_file(STARTER)
-    broken = shutil.copytree(STARTER, tmp_path / "broken")
-    (broken / "model.bin").write_bytes((STARTER / "model.bin").read_bytes()[:100_000])
+def test_a_model_that_is_broken_is_so_on_any_device(copy: Path) -> None:
+    (copy / "model.bin").write_bytes((copy / "model.bin").read_bytes()[:100_000])
     with pytest.raises(ModelError, match="model-broken"):
-        Whisper(broken, device="cuda").load()
+        Whisper(copy, device="cuda").load()
 
 
 @pytest.mark.slow
@@ -341,9 +296,3 @@ def test_several_spoken_languages_are_told_apart_and_put_into_english(whisper_ba
     again = engine.recognize(pcm, final=False, prefix=[first.tokens[0].id])
     assert dict(again.langs)["es"] > 0.9
     assert again.english == ""
-
-
-@pytest.mark.slow
-def test_a_model_of_one_language_refuses_another(whisper: Whisper) -> None:
-    with pytest.raises(ModelError, match="'es'"):
-        Whisper(STARTER, threads=1, also_spoken=["es"]).load()

@@ -4,21 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.core.resources import bundled
 from pipeline.engines.llama_cpp.decoding import Decoding, Draft
 from pipeline.engines.llama_cpp.gemma import Gemma
-from pipeline.models.resolve import resolve
-from tests.support.needs import needs_file
 
 
-def test_branches_part_where_two_tokens_were_nearly_equal_and_end() -> None:
-    needs_file(bundled("models", "tiny", "gemma"))
-    engine = Gemma(resolve("gemma", "tiny"), prompt="starter", threads=1, context=256)
-    engine.load()
-    prompt, _, cap = engine._prompt("He leads me beside still waters.")
-    model, end = engine._llama, engine._llama.tokenize("<end_of_turn>", special=True)
+def test_branches_part_where_two_tokens_were_nearly_equal_and_end(gemma: Gemma) -> None:
+    prompt, _, cap = gemma._prompt("He leads me beside still waters.")
+    model, end = gemma._llama, gemma._llama.tokenize("<end_of_turn>", special=True)
     decoding = Decoding(
-        model, prompt, cap=cap, repeats=1, guesses=2, ends=engine._ends, check=lambda: None
+        model, prompt, cap=cap, repeats=1, guesses=2, ends=gemma._ends, check=lambda: None
     )
     model.prompt(prompt, lambda: None)
     first = decoding.write(Draft(), lambda _: None, rivals=True)

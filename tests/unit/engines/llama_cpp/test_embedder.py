@@ -11,6 +11,8 @@ from pipeline.core.errors import ModelError
 from pipeline.core.resources import bundled
 from pipeline.engines.llama_cpp.embedder import Embedder
 
+pytestmark = pytest.mark.slow
+
 GRACE = "Dios es bueno con nosotros."
 LIKE = "El Señor es bueno con nosotros."
 OTHER = "El autobús sale a las nueve."
@@ -23,43 +25,29 @@ def embedder(gemma_270m: Path) -> Embedder:
     return made
 
 
-@pytest.fixture(scope="module")
-def tiny() -> Embedder:
-    (file,) = bundled("models", "tiny", "gemma").glob("*.gguf")
-    made = Embedder(file)
-    made.load()
-    return made
-
-
-@pytest.mark.slow
 def test_what_means_the_same_lies_nearer(embedder: Embedder) -> None:
     grace, like, other = (embedder.embed(text) for text in (GRACE, LIKE, OTHER))
     assert np.linalg.norm(grace) == pytest.approx(1, abs=1e-5)
     assert grace @ like > grace @ other
 
 
-@pytest.mark.slow
 def test_a_sentence_keeps_its_vector_whatever_came_before(embedder: Embedder) -> None:
     before = embedder.embed(GRACE)
     embedder.embed(OTHER)
     np.testing.assert_allclose(embedder.embed(GRACE), before, atol=1e-5)
 
 
-@pytest.mark.slow
-def test_a_text_that_is_longer_than_the_context_is_cut(tiny: Embedder) -> None:
+def test_a_text_that_is_longer_than_the_context_is_cut() -> None:
+    """The file says nothing of pooling: its vector is the mean of its words."""
+    (file,) = bundled("models", "tiny", "gemma").glob("*.gguf")
+    tiny = Embedder(file)
+    tiny.load()
     assert tiny.embed(2000 * "gracia ") @ tiny.embed(3000 * "gracia ") > 0.999
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("content", [b"", b"GGUF no more"])
-def test_a_broken_file_is_told_with_its_setting(tmp_path: Path, content: bytes) -> None:
+def test_a_broken_file_is_told_with_its_setting(tmp_path: Path) -> None:
     file = tmp_path / "broken.gguf"
-    file.write_bytes(content)
+    file.write_bytes(b"GGUF no more")
     with pytest.raises(ModelError, match=r"learn\.embedding: .*broken\.gguf cannot") as caught:
         Embedder(file).load()
     assert caught.value.code == "model-broken"
-
-
-@pytest.mark.slow
-def test_a_file_that_says_nothing_of_pooling_gives_the_mean_of_its_words(tiny: Embedder) -> None:
-    assert tiny.embed(GRACE).shape == tiny.embed(OTHER).shape

@@ -13,32 +13,22 @@ import orjson
 import pytest
 import structlog
 
-from pipeline.core.errors import ConfigError, EngineCancelledError, EngineError, ModelError
+from pipeline.core.errors import EngineCancelledError, EngineError, ModelError
 from pipeline.core.resources import bundled
 from pipeline.core.standing import Standing
 from pipeline.core.types import Translation
 from pipeline.engines.ctranslate2.marian import Marian
-from pipeline.engines.llama_cpp import llama
-from pipeline.engines.llama_cpp.gemma import Gemma, gpu_steps, in_words
+from pipeline.engines.llama_cpp.gemma import Gemma, gpu_steps
 from pipeline.engines.protocols import SentencePair, TranslationRequest
 from pipeline.models.resolve import resolve
 from tests.support.needs import needs_file
 
+GOOD = "Dios es bueno."
+"""The translation of "God is good."."""
 PSALM = (
     "The Lord is my shepherd. I shall not want. He leads me beside still waters. "
     "He restores my soul. I will fear no evil, for you are with me. My cup runs over. "
 )
-
-
-@pytest.fixture(scope="module")
-def gguf() -> Path:
-    needs_file(bundled("models", "tiny", "gemma"))
-    return resolve("gemma", "tiny")
-
-
-@pytest.fixture(scope="module")
-def gemma(gguf: Path) -> Gemma:
-    return loaded(gguf)
 
 
 def loaded(gguf: Path, **settings: Any) -> Gemma:
@@ -47,34 +37,9 @@ def loaded(gguf: Path, **settings: Any) -> Gemma:
     return engine
 
 
-@pytest.fixture(scope="module")
-def good(gemma: Gemma) -> str:
-    """A working engine's translation of "God is good."."""
-    return gemma.translate("God is good.").text
-
-
-def pieces(engine: Gemma, text: str) -> str:
-    """Return the prompt for `text` as the model sees it, control tokens written out."""
-    vocab = llama_cpp.llama_model_get_vocab(llama_cpp.llama_get_model(engine._llama._context))
-    buffer = ctypes.create_string_buffer(256)
-    written = b""
-    for token in engine._prompt(text)[0]:
-        size = llama_cpp.llama_token_to_piece(vocab, token, buffer, 256, 0, True)
-        written += buffer.raw[:size]
-    return written.decode()
-
-
-def favour(token: int, engine: Gemma) -> Callable[..., Any]:
-    """Return a `llama_get_logits_ith` for which `token` is always the best."""
-    size = engine._llama._vocab_size
-    logits = (ctypes.c_float * size)()
-    logits[token] = 5.0
-    return lambda *_: ctypes.cast(logits, ctypes.POINTER(ctypes.c_float))
-
-
 def test_translates(gemma: Gemma) -> None:
     translation = gemma.translate("God is good.")
-    assert translation.text == "Dios es bueno."
+    assert translation.text == GOOD
     assert translation.engine == gemma.name == "gemma"
     assert translation.stopped == "end"
     assert 3 <= translation.tokens <= 10
@@ -82,24 +47,24 @@ def test_translates(gemma: Gemma) -> None:
     assert -1.0 < translation.avg_logprob < 0.0
 
 
-@pytest.mark.parametrize("text", ["", "  ", "\n"])
-def test_nothing_from_nothing(gemma: Gemma, text: str) -> None:
-    assert gemma.translate(text) == Translation("", "gemma")
+def test_nothing_from_nothing(gemma: Gemma) -> None:
+    assert gemma.translate(" \n") == Translation("", "gemma")
 
 
 @pytest.mark.slow
-def test_the_model_sees_the_prompt_and_one_beginning(gguf: Path, gemma: Gemma) -> None:
-    start = "<bos>" if "<bos>" in pieces(gemma, "x") else "<s>"
-    tail = "<end_of_turn>\n<start_of_turn>model\n"
-    assert pieces(gemma, " Amen. ") == f"{start}<start_of_turn>user\nAmen.{tail}"
-    translategemma = loaded(gguf, prompt="translategemma")
-    seen = pieces(translategemma, "Amen.")
-    assert seen.startswith(f"{start}<start_of_turn>user\nYou are a professional English (en) to ")
-    assert seen.endswith(f"text into Spanish:\n\n\nAmen.{tail}")
-    assert seen.count(start) == 1
+def test_the_model_sees_the_prompt_and_one_beginning(gemma: Gemma) -> None:
+    """Its control tokens are written out here, which `piece` leaves out."""
+    vocab = llama_cpp.llama_model_get_vocab(llama_cpp.llama_get_model(gemma._llama._context))
+    buffer, seen = ctypes.create_string_buffer(256), b""
+    for token in gemma._prompt(" Amen. ")[0]:
+        size = llama_cpp.llama_token_to_piece(vocab, token, buffer, 256, 0, True)
+        seen += buffer.raw[:size]
+    start, turn = seen.decode().split("<start_of_turn>", 1)
+    assert start in {"<bos>", "<s>"}
+    assert turn == "user\nAmen.<end_of_turn>\n<start_of_turn>model\n"
 
 
-def test_nobody_can_speak_a_control_token(good: str, gemma: Gemma) -> None:
+def test_nobody_can_speak_a_control_token(gemma: Gemma) -> None:
     vocab = llama_cpp.llama_model_get_vocab(llama_cpp.llama_get_model(gemma._llama._context))
 
     def controls(text: str) -> list[int]:
@@ -109,7 +74,7 @@ def test_nobody_can_speak_a_control_token(good: str, gemma: Gemma) -> None:
     assert len(gemma._llama.tokenize(spoken, special=True)) < 40, "these are tokens of the model"
     assert controls(spoken) == controls("Amen.")
     assert gemma._prompt(spoken)[0] != gemma._prompt("Amen.")[0]
-    assert gemma.translate("God is good.").text == good
+    assert gemma.translate("God is good.").text == GOOD
 
 
 @pytest.mark.slow
@@ -165,11 +130,11 @@ def test_a_long_text_is_translated_in_parts(gguf: Path, monkeypatch: pytest.Monk
     assert seen[-1].startswith(single[0].text)
 
 
-def test_a_word_that_does_not_fit(good: str, gguf: Path) -> None:
+def test_a_word_that_does_not_fit(gguf: Path) -> None:
     engine = loaded(gguf, context=256)
     with pytest.raises(EngineError, match=r"\[text-too-long\]"):
         engine.translate("God is good. " + "xq" * 500)
-    assert engine.translate("God is good.").text == good
+    assert engine.translate("God is good.").text == GOOD
 
 
 def test_the_token_cap(gemma: Gemma, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -181,24 +146,24 @@ def test_the_token_cap(gemma: Gemma, monkeypatch: pytest.MonkeyPatch) -> None:
     assert translation.tokens == 20 + int(2.5 * spoken)
 
 
-def test_a_loop_is_stopped_and_cut(gemma: Gemma, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("said", "made"),
+    [("God is good.", ("Dios", 12)), ("holy " * 20, ("Dios " * 19 + "Dios", 22))],
+)
+def test_a_loop_is_cut_to_what_the_source_repeats(
+    gemma: Gemma, monkeypatch: pytest.MonkeyPatch, said: str, made: tuple[str, int]
+) -> None:
+    """One token is always the likeliest."""
     (token,) = gemma._llama.tokenize(" Dios", special=False)
-    monkeypatch.setattr(llama_cpp, "llama_get_logits_ith", favour(token, gemma))
-    translation = gemma.translate("God is good.")
-    assert translation.stopped == "loop"
-    assert translation.text == "Dios"
-    assert translation.tokens == 12
+    logits = (ctypes.c_float * gemma._llama._vocab_size)()
+    logits[token] = 5.0
+    pointer = ctypes.cast(logits, ctypes.POINTER(ctypes.c_float))
+    monkeypatch.setattr(llama_cpp, "llama_get_logits_ith", lambda *_: pointer)
+    translation = gemma.translate(said)
+    assert ((translation.text, translation.tokens), translation.stopped) == (made, "loop")
 
 
-def test_what_the_source_repeats_is_no_loop(gemma: Gemma, monkeypatch: pytest.MonkeyPatch) -> None:
-    (token,) = gemma._llama.tokenize(" Dios", special=False)
-    monkeypatch.setattr(llama_cpp, "llama_get_logits_ith", favour(token, gemma))
-    translation = gemma.translate("holy " * 20)
-    assert translation.tokens == 22
-    assert translation.text == " ".join(["Dios"] * 20)
-
-
-def test_a_late_translation_is_given_up(good: str, gguf: Path) -> None:
+def test_a_late_translation_is_given_up(gguf: Path) -> None:
     engine = loaded(gguf, deadline_s=0.5)
     seen: list[str] = []
 
@@ -210,7 +175,7 @@ def test_a_late_translation_is_given_up(good: str, gguf: Path) -> None:
         engine.translate(PSALM, TranslationRequest(slow))
     assert len(seen) <= 1, "none on a machine that is late without help"
     engine.deadline_s = 60.0
-    assert engine.translate("God is good.").text == good
+    assert engine.translate("God is good.").text == GOOD
 
 
 def test_loading_knows_no_deadline(gguf: Path) -> None:
@@ -232,17 +197,6 @@ def test_an_error_in_the_middle_costs_one_translation(
     assert gemma.translate(PSALM).text == before.text
 
 
-@pytest.mark.slow
-def test_a_listener_that_raises_costs_one_translation(gemma: Gemma) -> None:
-    def listener(text: str) -> None:
-        raise ZeroDivisionError(text)
-
-    before = gemma.translate(PSALM).text
-    with pytest.raises(ZeroDivisionError):
-        gemma.translate(PSALM, TranslationRequest(listener))
-    assert gemma.translate(PSALM).text == before
-
-
 def test_a_missing_file(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match=r"^model: .*none\.gguf.*\[model-missing\]"):
         Gemma(tmp_path / "none.gguf").load()
@@ -250,20 +204,11 @@ def test_a_missing_file(tmp_path: Path) -> None:
         Gemma(tmp_path).load()
 
 
-@pytest.mark.parametrize("share", [0.0, 0.01, 0.99, None])
-def test_a_truncated_file(gguf: Path, tmp_path: Path, share: float | None) -> None:
-    """`share` None: a file that only begins like a GGUF file."""
+def test_a_truncated_file(gguf: Path, tmp_path: Path) -> None:
     broken = tmp_path / "broken.gguf"
-    whole = gguf.read_bytes()
-    junk = b"GGUF" + b"junk" * 1000
-    broken.write_bytes(junk if share is None else whole[: int(share * len(whole))])
+    broken.write_bytes(gguf.read_bytes()[:-1000])
     with pytest.raises(ModelError, match=r"broken\.gguf cannot be loaded.*\[model-broken\]"):
         Gemma(broken).load()
-
-
-def test_a_language_that_the_prompt_cannot_name(gguf: Path) -> None:
-    with pytest.raises(ConfigError, match=r"\[lang-unknown\]"):
-        Gemma(gguf, target="xx").load()
 
 
 def retreats(gguf: Path, gpu_layers: int) -> tuple[Gemma, list[str]]:
@@ -273,10 +218,10 @@ def retreats(gguf: Path, gpu_layers: int) -> tuple[Gemma, list[str]]:
     return engine, [entry["step"] for entry in logs if entry["log_level"] == "warning"]
 
 
-def test_no_gpu_at_all(good: str, gguf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_gpu_at_all(gguf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(llama_cpp, "llama_supports_gpu_offload", lambda: False)
     engine, steps = retreats(gguf, -1)
-    assert engine.translate("God is good.").text == good
+    assert engine.translate("God is good.").text == GOOD
     assert steps == ["all layers on the GPU: no GPU that llama.cpp can use; the CPU alone"]
 
 
@@ -409,11 +354,11 @@ def drafting(gguf: Path) -> Gemma:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "draft",
-    ["", "Nada de eso.", "Dios es Dios es Dios es", "<end_of_turn>", "ñandú ☃ 漢字", "x " * 400],
+    ["Dios es Dios es Dios es", "<end_of_turn>", "ñandú ☃ 漢字", "x " * 400],
 )
-def test_a_wrong_draft_does_no_harm(drafting: Gemma, good: str, draft: str) -> None:
+def test_a_wrong_draft_does_no_harm(drafting: Gemma, draft: str) -> None:
     for _ in range(2):
-        assert drafting.translate("God is good.", TranslationRequest(draft=draft)).text == good
+        assert drafting.translate("God is good.", TranslationRequest(draft=draft)).text == GOOD
 
 
 @pytest.mark.slow
@@ -444,15 +389,6 @@ def test_what_stands_is_kept_where_the_model_is_hardly_surer(gemma: Gemma) -> No
     assert kept > gone, "the committed word is worth more than one of the tail"
 
 
-def test_nonsense_that_stands_gives_way_to_what_the_model_is_sure_of(gemma: Gemma) -> None:
-    draft = "xyzzy xyzzy"
-    made = gemma.translate(
-        "God is good.", TranslationRequest(draft=draft, standing=Standing(target=len(draft)))
-    )
-    assert "xyzzy" not in made.text
-    assert made.stopped == "end"
-
-
 @pytest.mark.slow
 def test_what_stands_costs_no_token_more(drafting: Gemma, gemma: Gemma) -> None:
     standing = Standing(target=20)
@@ -463,18 +399,9 @@ def test_what_stands_costs_no_token_more(drafting: Gemma, gemma: Gemma) -> None:
         assert (fast.text, fast.tokens) == (slow.text, slow.tokens)
 
 
-def test_a_draft_is_not_looked_at_unless_asked_for(gemma: Gemma, good: str) -> None:
-    made = gemma.translate("God is good.", TranslationRequest(draft=good))
-    assert (made.text, made.draft_tokens) == (good, 0)
-
-
-@pytest.mark.slow
-def test_a_draft_of_a_long_text_in_parts(gguf: Path) -> None:
-    small = loaded(gguf, context=256)
-    quick = loaded(gguf, context=256, draft=4)
-    plain = small.translate(PSALM * 3)
-    assert plain.prompt_tokens > 100, "several parts: one and its answer fit into 256 tokens"
-    assert quick.translate(PSALM * 3, TranslationRequest(draft=plain.text)).text == plain.text
+def test_a_draft_is_not_looked_at_unless_asked_for(gemma: Gemma) -> None:
+    made = gemma.translate("God is good.", TranslationRequest(draft=GOOD))
+    assert (made.text, made.draft_tokens) == (GOOD, 0)
 
 
 @pytest.mark.slow
@@ -483,69 +410,33 @@ def test_the_size_of_a_batch_changes_nothing(gguf: Path, gemma: Gemma) -> None:
     assert loaded(gguf, batch=32).translate(PSALM).text == expected
 
 
-@pytest.fixture(scope="module")
-def real(gemma_270m: Path) -> Gemma:
-    engine = Gemma(gemma_270m, prompt="examples", threads=1, context=1024, draft=4, deadline_s=120)
-    engine.load()
-    return engine
-
-
 @pytest.mark.slow
-class TestRealWeights:
+def test_published_weights_translate_and_stop(gemma_270m: Path) -> None:
     """Google's Gemma 3 270M as published, which continues a list of examples."""
-
-    def test_it_translates_and_stops(self, real: Gemma) -> None:
-        done = real.translate("A gold ring will please most any girl.")
-        assert "anillo de oro" in done.text
-        assert "chicas" in done.text
-        assert done.stopped == "end", "at the end of the line, not when the room is used up"
-        assert "\n" not in done.text
-
-    def test_the_examples_are_read_once(self, real: Gemma) -> None:
-        real.translate("Amen.")
-        again = real.translate("He was not the man I thought he was.")
-        assert again.reused_tokens > 100
-        assert again.prompt_tokens - again.reused_tokens < 30
-
-    def test_a_right_draft_saves_steps_and_changes_nothing(self, real: Gemma) -> None:
-        said = "When you hear the bell, come quickly."
-        alone = real.translate(said)
-        drafted = real.translate(said, TranslationRequest(draft=alone.text))
-        assert drafted.text == alone.text
-        assert drafted.draft_tokens >= alone.tokens // 2
+    engine = loaded(gemma_270m, prompt="examples", context=1024, draft=4, deadline_s=120)
+    done = engine.translate("A gold ring will please most any girl.")
+    assert "anillo de oro" in done.text
+    assert "chicas" in done.text
+    assert done.stopped == "end", "at the end of the line, not when the room is used up"
+    assert "\n" not in done.text
 
 
-def test_half_is_tried_where_all_is_refused_and_then_the_cpu() -> None:
-    (starter,) = bundled("models", "tiny", "gemma").glob("*.gguf")
-    layers = llama.layers(starter)
-    assert layers > 2
-    assert gpu_steps(starter, -1, 1.0) == [-1, layers // 2, 0]
-    assert gpu_steps(starter, -1, 0.5) == [layers // 2, 0]
-    assert gpu_steps(starter, 1, 1.0) == [1, 0]
-    assert gpu_steps(starter, 0, 1.0) == [0]
+def test_less_of_a_gpu_is_tried_after_deaths_and_none_unasked(gguf: Path) -> None:
+    assert gpu_steps(gguf, -1, 0.5) == [3, 0]
+    assert gpu_steps(gguf, 0, 1.0) == [0]
 
 
-def test_people_read_where_the_layers_are() -> None:
-    phrases = [in_words(layers) for layers in (-1, 12, 0)]
-    assert phrases == ["all layers on the GPU", "12 layers on the GPU", "the CPU alone"]
-
-
-@pytest.mark.parametrize(
-    ("previous", "text", "said"),
-    [
-        (("We bought a van.", "Compramos una camioneta."), "We sold it in June.", "la vendimos"),
-        (("We bought a car.", "Compramos un auto."), "We sold it in June.", "lo vendimos"),
-    ],
-)
-def test_a_pronoun_means_what_was_said_before(
-    previous: tuple[str, str], text: str, said: str
-) -> None:
+def test_a_pronoun_means_what_was_said_before() -> None:
     needs_file(bundled("models", "starter", "gemma"))
-    made = loaded(resolve("gemma", "starter"))
-    request = TranslationRequest(previous=SentencePair(*previous))
-    assert said in made.translate(text, request).text.lower()
-    # The same holds within an utterance.
-    assert said in made.translate(f"{previous[0]} {text}").text.lower()
+    made, text = loaded(resolve("gemma", "starter")), "We sold it in June."
+    for bought, told, said in (
+        ("We bought a van.", "Compramos una camioneta.", "la vendimos"),
+        ("We bought a car.", "Compramos un auto.", "lo vendimos"),
+    ):
+        request = TranslationRequest(previous=SentencePair(bought, told))
+        assert said in made.translate(text, request).text.lower()
+        # The same holds within an utterance.
+        assert said in made.translate(f"{bought} {text}").text.lower()
     # A previous pair that does not fit the context is left out.
     long = TranslationRequest(previous=SentencePair("and so on " * 900, "y así " * 900))
     assert made.translate(text, long).text == made.translate(text).text

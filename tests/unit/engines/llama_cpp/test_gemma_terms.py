@@ -8,30 +8,13 @@ from typing import Any
 
 import pytest
 
-from pipeline.core.resources import bundled
-from pipeline.dictionary.glossary import Glossary, compile_glossary, parse_terms
+from pipeline.dictionary.glossary import Glossary
 from pipeline.engines.llama_cpp.gemma import Gemma
 from pipeline.engines.llama_cpp.gemma_terms import AnswerScorer, repair_answer
 from pipeline.engines.protocols import TranslationRequest
 from pipeline.engines.term_repair import Repaired
-from pipeline.models.resolve import resolve
-from tests.support.needs import needs_file
 
 SAID = "The tomb is empty, the stone is rolled away, and death does not have the last word."
-
-
-@pytest.fixture(scope="module")
-def gemma() -> Gemma:
-    needs_file(bundled("models", "tiny", "gemma"))
-    engine = Gemma(resolve("gemma", "tiny"), prompt="starter", threads=1, context=512)
-    engine.load()
-    return engine
-
-
-@pytest.fixture(scope="module")
-def glossary() -> Glossary:
-    file = bundled("dictionary", "glossary", "en-es.toml")
-    return compile_glossary(parse_terms(file.read_text(encoding="utf-8"), "en-es.toml"), "es")
 
 
 @pytest.mark.slow
@@ -64,13 +47,6 @@ def test_a_deadline_within_a_repair_leaves_the_answer_as_it_was_written(
 def inf() -> float:
     """Return a time after every deadline."""
     return math.inf
-
-
-def test_without_terms_nothing_is_evaluated_twice(gemma: Gemma, glossary: Glossary) -> None:
-    said = "Good morning, everyone."
-    assert glossary.find(said) == ()
-    first, second = gemma.translate(said, TranslationRequest(wanted=())), gemma.translate(said)
-    assert (first.text, first.repairs) == (second.text, ())
 
 
 def test_a_text_has_the_score_that_it_had_when_it_was_made(gemma: Gemma) -> None:

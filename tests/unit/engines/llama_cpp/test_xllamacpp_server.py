@@ -24,19 +24,11 @@ def test_sigterm_ends_it_well(tmp_path: Path) -> None:
 def test_a_file_that_is_no_model_is_refused_in_a_sentence(tmp_path: Path) -> None:
     needs_module("xllamacpp")
     (tmp_path / "junk.gguf").write_text("junk")
-    numbers = (
-        "port",
-        "parallel",
-        "ctx-size",
-        "batch-size",
-        "ubatch-size",
-        "n-gpu-layers",
-        "threads",
-    )
+    numbers = "port parallel ctx-size batch-size ubatch-size n-gpu-layers threads"
     done = subprocess.run(
         [sys.executable, "-m", "pipeline.engines.llama_cpp.xllamacpp_server",
          "--model", "junk.gguf", "--alias", "junk", "--host", "127.0.0.1",
-         *(f"--{name}=0" for name in numbers)],
+         *(f"--{name}=0" for name in numbers.split())],
         cwd=tmp_path, env={"PYTHONPATH": str(ROOT)}, capture_output=True, text=True,
         timeout=90, check=False,
     )  # fmt: skip

@@ -40,12 +40,8 @@ def test_messages_keep_their_order_and_may_have_no_bytes(ends: tuple[Channel, Ch
     here, there = ends
     for number in range(3):
         here.send({"number": number}, patience=Patience())
-    received = [there.receive(Patience()) for _ in range(3)]
-    assert [(message["number"], bytes(data)) for message, data in received] == [
-        (0, b""),
-        (1, b""),
-        (2, b""),
-    ]
+    for number in range(3):
+        assert there.receive(Patience()) == ({"number": number}, bytearray())
 
 
 def test_a_silent_side_costs_no_more_than_the_patience(ends: tuple[Channel, Channel]) -> None:
@@ -86,8 +82,10 @@ def test_an_end_wakes_whoever_waits_on_either_side(ends: tuple[Channel, Channel]
     here.end()  # harmless when repeated
 
 
-def test_whether_there_is_a_message_is_known_without_taking_it() -> None:
-    ours, its = map(Channel, socket.socketpair())
+def test_whether_there_is_a_message_is_known_without_taking_it(
+    ends: tuple[Channel, Channel],
+) -> None:
+    ours, its = ends
     assert not its.has_message()
     ours.send({"a": 1}, patience=Patience())
     assert its.has_message()
@@ -95,5 +93,3 @@ def test_whether_there_is_a_message_is_known_without_taking_it() -> None:
     assert not its.has_message(0.01)
     ours.end()
     assert its.has_message(), "the end is read as well"
-    ours.close()
-    its.close()

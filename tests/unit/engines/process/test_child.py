@@ -106,7 +106,6 @@ def test_scores_and_alternatives_come_back(monkeypatch: pytest.MonkeyPatch) -> N
         return Translation(text, "gemma", alternatives=others)
 
     monkeypatch.setattr(Gemma, "translate", translate)
-    monkeypatch.setattr(Gemma, "kernels", "")
     previous = {"previous": {"source": "Grace.", "target": "Gracia."}}
     asked = {"do": "score", "text": "Amen", "targets": ["Así sea", "Amén"]} | previous
     _, scored, found = ask(asked, TRANSLATE | {"rivals": ["Así sea"]} | previous)

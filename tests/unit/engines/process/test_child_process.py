@@ -25,6 +25,11 @@ from tests.support.failing_engines import put_into_children
 pytestmark = pytest.mark.slow
 
 NOTHING = EngineSpec("gemma", "gemma", Path("/nowhere.gguf"), {})
+STACK = (
+    "import faulthandler; faulthandler.enable(); os.write(2, b'double free\\n'); "
+    "os.kill(os.getpid(), signal.SIGSEGV)"
+)
+"""Python prints its stack, which is no last word."""
 
 
 def ended(child: ChildProcess) -> Cause:
@@ -51,46 +56,27 @@ def does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str) -> ChildPro
 
 
 @pytest.mark.parametrize(
-    ("code", "cause"),
+    ("code", "died", "words"),
     [
-        (
-            "os.write(2, b'free(): invalid pointer\\n'); os.abort()",
-            Cause("engine-crashed", "crashed (SIGABRT: free(): invalid pointer)"),
-        ),
-        ("os.kill(os.getpid(), signal.SIGKILL)", Cause("engine-killed", "was killed (SIGKILL)")),
-        ("os.kill(os.getpid(), 35)", Cause("engine-crashed", "crashed (signal 35)")),
-        (
-            "os.write(1, b'one\\ntwo\\n'); os._exit(3)",
-            Cause("engine-crashed", "ended with code 3: two"),
-        ),
+        (STACK, "engine-crashed", "crashed (SIGSEGV: double free)"),
+        ("os.kill(os.getpid(), signal.SIGKILL)", "engine-killed", "was killed (SIGKILL)"),
+        ("os.kill(os.getpid(), 35)", "engine-crashed", "crashed (signal 35)"),
+        ("os.write(1, b'one\\ntwo\\n'); os._exit(3)", "engine-crashed", "ended with code 3: two"),
         (
             "os.write(2, b'std::bad_alloc\\n'); os.abort()",
-            Cause("engine-out-of-memory", "got no more memory: std::bad_alloc"),
+            "engine-out-of-memory",
+            "got no more memory: std::bad_alloc (",
         ),
-        (
-            f"os._exit({OUT_OF_MEMORY})",
-            Cause("engine-out-of-memory", "got no more memory"),
-        ),
+        (f"os._exit({OUT_OF_MEMORY})", "engine-out-of-memory", "got no more memory ("),
     ],
 )
 def test_what_it_died_of_is_told_with_the_librarys_last_words(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str, cause: Cause
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str, *, died: str, words: str
 ) -> None:
     found = ended(does(tmp_path, monkeypatch, code))
-    assert found.code == cause.code
-    assert found.words.partition(" (")[0] == cause.words.partition(" (")[0]
-    assert ("B were free" in found.words) == (cause.code == "engine-out-of-memory")
-
-
-def test_the_stack_that_python_prints_is_no_last_word(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    code = (
-        "import faulthandler; faulthandler.enable(); os.write(2, b'double free\\n'); "
-        "os.kill(os.getpid(), signal.SIGSEGV)"
-    )
-    cause = ended(does(tmp_path, monkeypatch, code))
-    assert cause.words == "crashed (SIGSEGV: double free)"
+    assert found.code == died
+    assert found.words.startswith(words)
+    assert ("B were free" in found.words) == (died == "engine-out-of-memory")
 
 
 def test_an_error_that_nobody_expected_is_told(

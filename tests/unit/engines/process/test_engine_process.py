@@ -25,20 +25,11 @@ from pipeline.core.types import SAMPLE_RATE
 from pipeline.engines.process.engine_process import TranslatorProcess, Work
 from pipeline.engines.protocols import TranslationRequest
 from pipeline.engines.specification import EngineSpec, make
-from tests.support.engine_processes import (
-    PATIENT_S,
-    TEXT,
-    Kept,
-    golden_pcm,
-    kept_processes,
-    spec,
-)
-from tests.support.model_servers import MODEL, answers, says, scripted, stalls
+from tests.support.engine_processes import PATIENT_S, TEXT, Kept, golden_pcm, kept_processes, spec
+from tests.support.model_servers import MODEL, answers, scripted
 from training.models.ct2_weights import read_raw
 
 pytestmark = pytest.mark.slow
-
-PARTS = pytest.mark.parametrize("part", ["stt", "partial", "final"])
 
 
 @pytest.fixture
@@ -62,7 +53,7 @@ def single(part: str) -> EngineSpec:
     return spec(part, threads=1)
 
 
-@PARTS
+@pytest.mark.parametrize("part", ["stt", "partial", "final"])
 def test_it_says_what_the_engine_itself_says(running: dict[str, Kept], part: str) -> None:
     kept = running[part]
     engine: Any = make(single(part))
@@ -205,50 +196,17 @@ def test_a_translation_that_is_cancelled_stops_and_the_process_goes_on(
     assert process.degraded_reason == ""
 
 
-def elsewhere(url: str, **arguments: Any) -> EngineSpec:
-    arguments = {"url": url, "deadline_s": PATIENT_S} | arguments
-    return EngineSpec("openai", "openai", Path(MODEL), arguments, "translate.final")
-
-
-class TestOnAServer:
-    """A translator on a server, in its own process like every engine."""
-
-    def test_its_text_and_its_reason_come_through(self, keep: Callable[..., Kept]) -> None:
-        with scripted(says(" Una."), answers(403, b"{}"), says(" Dos.")) as server:
-            kept = keep("final", engine=elsewhere(server.url))
-            kept.process.load()
-            assert kept.ask() == "Una."
-            with pytest.raises(EngineError, match="server-refuses"):
-                kept.ask()
-            assert "refuses the key" in kept.process.degraded_reason
-            assert kept.ask() == "Dos."
-            assert kept.process.degraded_reason == ""
-        assert kept.codes == [], "its process has not died of it"
-
-    def test_a_stall_costs_no_process(self, keep: Callable[..., Kept]) -> None:
-        with scripted(stalls(" Una"), says(" Dos.")) as server:
-            kept = keep("final", engine=elsewhere(server.url))
-            kept.process.load()
-            assert isinstance(kept.process, TranslatorProcess)
-            before, kept.process.deadline_s = kept.pid, 3.0
-            with pytest.raises(EngineError, match="server-late"):
-                kept.ask()
-            kept.process.deadline_s = PATIENT_S
-            assert kept.ask() == "Dos."
-            assert kept.pid == before
-
-    def test_the_real_quick_translator_stands_in_and_judges(
-        self, keep: Callable[..., Kept]
-    ) -> None:
-        local = spec("partial")
-        with scripted(answers(403, b"{}")) as server:
-            engine = elsewhere(server.url, local=local.as_json())
-            kept = keep("partial", engine=engine)
-            kept.process.load()
-            assert isinstance(kept.process, TranslatorProcess)
-            made = kept.process.translate(TEXT)
-            ((mean, least),) = kept.process.score(TEXT, [made.text])
-        assert made.engine == "marian"
-        assert made.text
-        assert "marian stands in on this machine" in kept.process.degraded_reason
-        assert least <= mean < 0
+def test_the_real_quick_translator_stands_in_for_a_server_and_judges(
+    keep: Callable[..., Kept],
+) -> None:
+    with scripted(answers(403, b"{}")) as server:
+        arguments = {"url": server.url, "deadline_s": PATIENT_S, "local": spec("partial").as_json()}
+        kept = keep("partial", engine=EngineSpec("openai", "openai", Path(MODEL), arguments))
+        kept.process.load()
+        assert isinstance(kept.process, TranslatorProcess)
+        made = kept.process.translate(TEXT)
+        ((mean, least),) = kept.process.score(TEXT, [made.text])
+    assert made.engine == "marian"
+    assert made.text
+    assert "marian stands in on this machine" in kept.process.degraded_reason
+    assert least <= mean < 0

@@ -57,6 +57,7 @@ def test_passes_can_be_left_out(tmp_path: Path) -> None:
 
 
 SERVER = "http://10.0.0.5:8080/v1"
+QUICK_AT = {"translate__partial__engine": "openai", "translate__partial__url": SERVER}
 
 
 def test_translators_on_a_server_need_no_files_here(tmp_path: Path) -> None:
@@ -65,8 +66,7 @@ def test_translators_on_a_server_need_no_files_here(tmp_path: Path) -> None:
         translate__final__engine="openai",
         translate__final__url=SERVER,
         translate__final__model="church/translate",
-        translate__partial__engine="openai",
-        translate__partial__url=SERVER,
+        **QUICK_AT,
     )
     final, partial = factory.final_spec(chosen), factory.partial_spec(chosen)
     assert final is not None
@@ -81,12 +81,7 @@ def test_translators_on_a_server_need_no_files_here(tmp_path: Path) -> None:
 
 
 def test_a_local_model_stands_in_for_a_quick_translator_on_a_server(tmp_path: Path) -> None:
-    chosen = settings(
-        tmp_path,
-        translate__partial__engine="openai",
-        translate__partial__url=SERVER,
-        translate__partial__local="starter",
-    )
+    chosen = settings(tmp_path, **QUICK_AT, translate__partial__local="starter")
     spec = factory.partial_spec(chosen)
     assert spec is not None
     assert EngineSpec.from_json(orjson.loads(orjson.dumps(spec.as_json()))) == spec
@@ -170,19 +165,9 @@ def test_a_second_final_translator_may_be_on_a_server(tmp_path: Path) -> None:
 
 
 def test_a_local_model_that_is_not_there_is_told_at_once(tmp_path: Path) -> None:
-    chosen = settings(
-        tmp_path,
-        translate__partial__engine="openai",
-        translate__partial__url=SERVER,
-        translate__partial__local="/nowhere",
-    )
+    chosen = settings(tmp_path, **QUICK_AT, translate__partial__local="/nowhere")
     with pytest.raises(ModelError, match=r"translate\.partial\.local"):
         factory.partial_spec(chosen)
-
-
-def test_a_model_that_is_not_there_is_told_at_once(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match="model-missing"):
-        factory.final_translator(settings(tmp_path, translate__final__model="/nowhere.gguf"))
 
 
 @pytest.mark.parametrize(
@@ -271,12 +256,9 @@ def test_a_model_that_is_not_there_is_a_mistake_in_the_settings(tmp_path: Path) 
         factory.engine_processes(settings, compare=False)
 
 
-BOTH = {"translate.source": ["en", "es"], "stt.model": "whisper-base"}
-
-
 def both(**more: Any) -> Settings:
-    flags = BOTH | {key.replace("__", "."): value for key, value in more.items()}
-    return load(flags=flags).settings
+    usual = {"translate.source": ["en", "es"], "stt.model": "whisper-base"}
+    return load(flags=usual | {k.replace("__", "."): v for k, v in more.items()}).settings
 
 
 def test_a_pair_without_a_model_is_told_with_what_stands_in(
@@ -288,10 +270,7 @@ def test_a_pair_without_a_model_is_told_with_what_stands_in(
     (english,) = settings.by_target()
     assert factory.extra_spec(factory.partial_spec, english) is None
     message, fix = factory.what_stands_in(settings, ("pt", "en"))
-    assert message == (
-        "Portuguese to English needs a model for pt to en; until then the recognizer's own "
-        "translation stands in."
-    )
+    assert message.endswith("until then the recognizer's own translation stands in.")
     assert fix.startswith("stark-translate models pull translategemma")
     assert factory.missing_pairs(Settings()) == ()
 

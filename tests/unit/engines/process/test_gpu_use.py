@@ -7,14 +7,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.engines.process import gpu_use as gpu_use_module
-from pipeline.engines.process.gpu_use import (
-    GpuUse,
-    GpuWatch,
-    gpu_use,
-    parse_processes,
-    parse_shares,
-    query,
-)
+from pipeline.engines.process.gpu_use import GpuUse, GpuWatch, gpu_use, query
 from tests.support.programs import put_program
 
 PROCESSES = "4711, GPU-aa, 3120\n4711, GPU-bb, 100\n12, GPU-aa, [N/A]\nno line\n"
@@ -34,17 +27,8 @@ def _two_gpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("_two_gpus")
 def test_a_process_on_two_gpus_holds_the_sum_and_is_as_busy_as_the_busier() -> None:
     assert gpu_use(4711) == GpuUse(3220 << 20, 0.41)
-
-
-@pytest.mark.usefixtures("_two_gpus")
-def test_a_process_that_nobody_lists_is_on_none() -> None:
-    assert gpu_use(1) is None
+    assert gpu_use(1) is None, "nobody lists it"
     assert gpu_use(12) is None, "its memory is not told"
-
-
-def test_lines_that_say_nothing_are_left_out() -> None:
-    assert parse_processes(PROCESSES) == {4711: {"GPU-aa": 3120 << 20, "GPU-bb": 100 << 20}}
-    assert parse_shares(SHARES) == {"GPU-aa": 0.41, "GPU-bb": 0.07}
 
 
 @pytest.mark.parametrize("script", ["exit 9", "printf '\\377'; exit 0", "exec sleep 60"])

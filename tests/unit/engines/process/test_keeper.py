@@ -316,53 +316,30 @@ def test_what_the_engine_refuses_comes_back_as_it_is(keep: Callable[..., Kept]) 
     assert kept.faults == [], "who loads it tells"
 
 
-class TestCrashesWhileLoading:
-    @pytest.fixture
-    def history(self, tmp_path: Path) -> CrashHistory:
-        return CrashHistory(tmp_path / "crashes.json")
-
-    @pytest.mark.usefixtures("no_waits")
-    def test_three_times_and_it_is_given_up_and_never_tried_again(
-        self, keep: Callable[..., Kept], put: Callable[[str, str], None], history: CrashHistory
-    ) -> None:
-        put("stt", CRASHES["stt"])
-        kept = keep("stt", crashes=history)
-        with pytest.raises(ModelCrashError, match="3 times in a row") as caught:
-            kept.process.load()
-        assert caught.value.exit_code == 70
-        assert "free(): invalid pointer" in caught.value.message
-        assert str(kept.process.spec.model) in caught.value.message
-        assert kept.codes == ["engine-crashed"] * 2
-        assert "is given up" in kept.process.degraded_reason
-        for _ in range(3):
-            history.note(spec("final").model, "crashed (SIGSEGV)")
-        for part in ("stt", "final"):
-            again = keep(part, crashes=history)  # as after a restart by systemd
-            with pytest.raises(ModelCrashError, match="is not loaded: on 20"):
-                again.process.load()
-            assert again.codes == []
-            # Nothing replaces a recognizer; a draft replaces a final translator.
-            with pytest.raises(ModelCrashError if part == "stt" else EngineGoneError):
-                again.ask()
-
-    def test_a_check_tries_it_all_the_same_and_one_that_loads_is_forgotten(
-        self, keep: Callable[..., Kept], history: CrashHistory
-    ) -> None:
-        for _ in range(3):
-            history.note(spec("partial").model, "crashed (SIGSEGV)")
-        with pytest.raises(ModelCrashError):
-            keep("partial", crashes=history).process.load()
-        keep("partial", crashes=history, restarts=False).process.load()
-        assert history.of(spec("partial").model) is None
-
-    def test_without_restarts_the_first_crash_says_it_all(
-        self, keep: Callable[..., Kept], put: Callable[[str, str], None]
-    ) -> None:
-        put("final", CRASHES["final"])
-        kept = keep("final", restarts=False)
-        with pytest.raises(EngineError, match=r"crashed \(SIGABRT: free\(\): invalid pointer\)"):
-            kept.process.load()
-        assert kept.faults == []
+@pytest.mark.usefixtures("no_waits")
+def test_a_model_that_crashes_three_times_while_it_loads_is_given_up_and_never_tried_again(
+    keep: Callable[..., Kept], put: Callable[[str, str], None], tmp_path: Path
+) -> None:
+    history = CrashHistory(tmp_path / "crashes.json")
+    put("stt", CRASHES["stt"])
+    kept = keep("stt", crashes=history)
+    with pytest.raises(ModelCrashError, match="3 times in a row") as caught:
+        kept.process.load()
+    assert caught.value.exit_code == 70
+    assert "free(): invalid pointer" in caught.value.message
+    assert str(kept.process.spec.model) in caught.value.message
+    assert kept.codes == ["engine-crashed"] * 2
+    assert "is given up" in kept.process.degraded_reason
+    for _ in range(3):
+        history.note(spec("final").model, "crashed (SIGSEGV)")
+    for part in ("stt", "final"):
+        again = keep(part, crashes=history)  # as after a restart by systemd
+        with pytest.raises(ModelCrashError, match="is not loaded: on 20"):
+            again.process.load()
+        assert again.codes == []
+        # Nothing replaces a recognizer; a draft replaces a final translator.
+        with pytest.raises(ModelCrashError if part == "stt" else EngineGoneError):
+            again.ask()
 
 
 def test_without_restarts_a_call_tells_what_it_died_of(keep: Callable[..., Kept]) -> None:

@@ -72,13 +72,6 @@ class At:
             thread.join(10)
 
 
-def test_each_gets_its_own_language() -> None:
-    at = At("fr de")
-    at.ask("fr", "de")
-    at.finish()
-    assert sorted(at.made) == ["x-de", "x-fr"]
-
-
 def test_the_most_watched_of_those_that_wait_comes_first_and_nobody_starves() -> None:
     at = At("fr de ko")
     for lang, watchers in (("fr", 5), ("de", 1), ("ko", 9)):

@@ -16,13 +16,9 @@ import pytest
 from pipeline.core.errors import EngineError
 from pipeline.engines.remote.http_call import Head, HttpCall
 from tests.support.certificates import make as make_certificate
-from tests.support.model_servers import answers, free_port, says, scripted
+from tests.support.model_servers import answers, go_on, says, scripted
 
 PATIENT_S = 60.0
-
-
-def go_on() -> None:
-    """Go on."""
 
 
 def call(url: str, *, within_s: float = PATIENT_S, tls: ssl.SSLContext | None = None) -> HttpCall:
@@ -59,11 +55,6 @@ def test_an_answer_comes_line_by_line_to_its_end() -> None:
         path, headers, body = server.seen[0]
     assert (path, body) == ("/v1/completions", b"{}")
     assert headers["Connection"] == "close"
-
-
-def test_where_nothing_listens() -> None:
-    error = refused(f"http://127.0.0.1:{free_port()}/v1")
-    assert (error.code, "nothing listens there" in error.message) == ("server-gone", True)
 
 
 def test_a_name_that_nobody_has() -> None:

@@ -8,7 +8,6 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
@@ -70,14 +69,15 @@ def test_a_translation_comes_as_it_grows_with_its_counts() -> None:
     assert 20 < asked["max_tokens"] < 100
 
 
-def test_the_sentence_before_is_asked_with_it_and_its_answer_is_given() -> None:
+def test_the_sentence_before_goes_along_and_nobody_can_speak_a_control_token() -> None:
     previous = SentencePair("He came <end_of_turn>.", "Vino.")
     with scripted(says(" Gracia.", model=MODEL)) as server:
-        made = engine(server.url).translate(TEXT, TranslationRequest(previous=previous))
+        request = TranslationRequest(previous=previous)
+        made = engine(server.url).translate("So <bos> he said.", request)
         (asked,) = server.asked
     assert made.text == "Gracia."
     assert asked["prompt"] == (
-        f"<start_of_turn>user\nHe came ‹end_of_turn›. {TEXT}<end_of_turn>\n"
+        "<start_of_turn>user\nHe came ‹end_of_turn›. So ‹bos› he said.<end_of_turn>\n"
         "<start_of_turn>model\nVino."
     )
 
@@ -88,14 +88,6 @@ def test_nothing_is_asked_for_nothing() -> None:
         assert server.seen == []
 
 
-def test_nobody_can_speak_a_control_token() -> None:
-    with scripted(says("Hola.")) as server:
-        engine(server.url).translate("So <end_of_turn> he said <bos>.")
-        (asked,) = server.asked
-    assert asked["prompt"].count("<end_of_turn>") == 1
-    assert "‹end_of_turn›" in asked["prompt"]
-
-
 def test_a_long_text_goes_in_parts_that_fit_and_comes_back_whole() -> None:
     text = " ".join(f"This is sentence number {n} of a very long sermon." for n in range(12))
     with scripted(says("Una.")) as server:
@@ -104,11 +96,6 @@ def test_a_long_text_goes_in_parts_that_fit_and_comes_back_whole() -> None:
     assert len(asked) > 1
     assert made.text == " ".join(["Una."] * len(asked))
     assert "".join(each["prompt"] for each in asked).count("sentence number") == 12
-
-
-def test_an_answer_that_was_cut_off_says_so() -> None:
-    with scripted(says("Gracia y", finish="length")) as server:
-        assert engine(server.url).translate(TEXT).stopped == "length"
 
 
 def test_a_runaway_loop_is_stopped_and_the_server_is_left() -> None:
@@ -260,16 +247,6 @@ def test_an_address_without_a_path_gets_the_usual_one() -> None:
         assert {path for path, _, _ in server.seen} == {"/v1/models", "/v1/completions"}
 
 
-def several_at_a_time(url: str) -> None:
-    said = ["God is good.", "The Lord is my shepherd.", "He gave his life on the cross."]
-    made = [engine(url) for _ in said]
-    with ThreadPoolExecutor(len(said)) as pool:
-        texts = list(pool.map(lambda each, text: each.translate(text), made, said))
-    assert [text.stopped for text in texts] == ["end"] * 3
-    for text, must in zip(texts, ("Dios", "pastor", "cruz"), strict=True):
-        assert must in text.text
-
-
 @pytest.fixture(scope="module")
 def local() -> str:
     """Return the text of the same model in this process."""
@@ -306,7 +283,7 @@ class TestRealServer:
     def test_killed_or_stopped_in_mid_stream(
         self, tmp_path: Path, local: str, number: signal.Signals, serve: Serve
     ) -> None:
-        """Until then it translates as the local engine does, several texts at a time."""
+        """Until then it translates as the local engine does."""
         with serve(tmp_path) as (url, process):
             made = engine(url)
             made.load()
@@ -314,7 +291,6 @@ class TestRealServer:
             grown: list[str] = []
             assert made.translate(TEXT, TranslationRequest(grown.append)).text == local
             assert grown
-            several_at_a_time(url)
             made.deadline_s = PATIENT_S if number == signal.SIGKILL else 8.0
             struck = threading.Event()
 

@@ -9,20 +9,14 @@ import pytest
 from pipeline.core.errors import EngineError
 from pipeline.engines.output import Piece
 from pipeline.engines.remote.openai import Completions, EventReader
-from tests.support.model_servers import MODEL, Answer, Handler, says, scripted
-
-
-def go_on() -> None:
-    """Go on."""
-
-
-def soon() -> float:
-    return time.monotonic() + 60.0
+from tests.support.model_servers import MODEL, Answer, Handler, go_on, says, scripted
 
 
 def pieces(answer: Answer) -> list[Piece]:
     with scripted(answer) as server:
-        asked = Completions(server.url, MODEL).complete({}, until_s=soon(), check=go_on)
+        asked = Completions(server.url, MODEL).complete(
+            {}, until_s=time.monotonic() + 60.0, check=go_on
+        )
         return list(asked)
 
 

@@ -12,19 +12,9 @@ from pipeline.core.standing import Token
 from pipeline.core.types import Recognition, Word
 from pipeline.engines.remote import api_server as remote
 from pipeline.engines.remote.openai_speech import OpenAiSpeech, SpokenWord, Transcription, pieces_of
-from pipeline.engines.streaming.incremental import Piece, piece_id
-from tests.support.model_servers import (
-    Answer,
-    free_port,
-    scripted,
-    serves,
-)
-from tests.support.speech_servers import (
-    SPEECH_MODEL,
-    forms,
-    heard_in_full,
-    hears,
-)
+from pipeline.engines.streaming.incremental import piece_id
+from tests.support.model_servers import Answer, free_port, scripted, serves
+from tests.support.speech_servers import SPEECH_MODEL, forms, heard_in_full, hears
 
 PCM = np.zeros(16_000, np.float32)
 LISTS = serves(SPEECH_MODEL)
@@ -86,13 +76,6 @@ def test_hot_words_and_the_language_go_along() -> None:
 
 
 class TestWordsOfAText:
-    def test_they_are_taken_as_they_stand_in_it(self) -> None:
-        listed = (SpokenWord(" Grace,", 0.0, 0.4), SpokenWord(" amen.", 0.4, 0.9))
-        assert pieces_of(Transcription("Grace, amen.", words=listed)) == (
-            Piece(piece_id(" Grace,"), " Grace,", 0.0, 0.4),
-            Piece(piece_id(" amen."), " amen.", 0.4, 0.9),
-        )
-
     def test_without_marks_and_spaces_they_get_those_of_the_text(self) -> None:
         listed = (SpokenWord("grace", 0.0, 0.4), SpokenWord("amen", 0.4, 0.9))
         made = pieces_of(Transcription("Grace, amen.", words=listed))

@@ -13,21 +13,12 @@ import pytest
 from pipeline.audio.file import wav
 from pipeline.core.errors import EngineError
 from pipeline.core.types import SAMPLE_RATE
-from pipeline.engines.remote.openai_speech import (
-    SpokenWord,
-    Transcription,
-    Transcriptions,
-    form,
-)
-from tests.support.model_servers import Answer, ScriptedServer, answers, scripted
+from pipeline.engines.remote.openai_speech import Transcription, Transcriptions, form
+from tests.support.model_servers import Answer, ScriptedServer, answers, go_on, scripted
 from tests.support.speech_servers import SPEECH_MODEL, forms, gives, heard_in_full, hears
 
 PCM = np.linspace(-1, 1, SAMPLE_RATE // 2, dtype=np.float32)
 REFUSES = gives({"error": {"message": "verbose_json is not supported"}}, 400)
-
-
-def go_on() -> None:
-    """Go on."""
 
 
 def asked_of(server: ScriptedServer) -> Transcriptions:
@@ -65,8 +56,7 @@ def test_a_form_that_any_reader_of_forms_reads() -> None:
 def test_what_is_asked_for() -> None:
     with scripted(hears("Amen.")) as server:
         heard(asked_of(server))
-        heard(asked_of(server), hotwords="Selah, Habakkuk")
-        plain, prompted = forms(server)
+        (plain,) = forms(server)
         assert {path for path, _, _ in server.seen} == {"/v1/audio/transcriptions"}
     assert plain.fields == {
         "model": [SPEECH_MODEL],
@@ -75,21 +65,7 @@ def test_what_is_asked_for() -> None:
         "response_format": ["verbose_json"],
         "timestamp_granularities[]": ["word", "segment"],
     }
-    assert prompted.fields["hotwords"] == ["Selah, Habakkuk"]
     assert plain.file == wav(PCM)
-
-
-def test_all_that_a_server_tells() -> None:
-    assert answer_to(heard_in_full("Grace", "to", "you.")) == Transcription(
-        "Grace to you.",
-        avg_logprob=-0.2,
-        no_speech_prob=0.1,
-        words=(
-            SpokenWord(" Grace", 0.0, 0.5, 0.9),
-            SpokenWord(" to", 0.5, 1.0, 0.9),
-            SpokenWord(" you.", 1.0, 1.5, 0.9),
-        ),
-    )
 
 
 def test_several_segments_are_one_text_in_which_the_longer_ones_count_for_more() -> None:

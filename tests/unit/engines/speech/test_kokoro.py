@@ -16,6 +16,7 @@ from pipeline.engines.speech.espeak import RATE_HZ
 from pipeline.engines.speech.kokoro import LANGUAGES, Kokoro, tokens
 from pipeline.evaluation.word_errors import word_errors
 from tests.support.needs import needs_program
+from tests.support.programs import put_program
 from tests.support.real_models import real_model
 
 SAID = {
@@ -52,18 +53,10 @@ def test_a_sign_within_a_number_ends_no_clause(lang: str, text: str, clauses: in
     assert said.count(3) + said.count(4) + 1 == clauses  # a comma and a full stop
 
 
-def put_espeak(folder: Path, monkeypatch: pytest.MonkeyPatch, does: str) -> None:
-    """Put an espeak-ng that runs `does` on the PATH."""
-    program = folder / "espeak-ng"
-    program.write_text(f"#!/bin/sh\n{does}\n")
-    program.chmod(0o755)
-    monkeypatch.setenv("PATH", str(folder))
-
-
 def test_all_clauses_of_a_text_share_its_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    put_espeak(tmp_path, monkeypatch, "exec /bin/sleep 0.3")
+    put_program(tmp_path, "exec /bin/sleep 0.3", monkeypatch, "espeak-ng")
     began_s = time.monotonic()
     with pytest.raises(EngineError) as late:
         tokens("sí, " * 12, "es", 0.5)
@@ -82,7 +75,7 @@ def test_broken_weights_are_named(tmp_path: Path) -> None:
 def test_an_espeak_that_fails_is_named_and_not_the_weights(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    put_espeak(tmp_path, monkeypatch, "echo 'no phontab' >&2\nexit 1")
+    put_program(tmp_path, "echo 'no phontab' >&2\nexit 1", monkeypatch, "espeak-ng")
     voice = Kokoro(tmp_path, section="speech", languages=("es",), threads=1, deadline_s=9)
     with pytest.raises(ModelError, match="espeak-ng: no phontab") as raised:
         voice.load()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -11,16 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pipeline.core.errors import EngineGoneError, ModelError
+from pipeline.core.errors import ModelError
 from pipeline.core.resources import bundled, require_extra
-from pipeline.core.types import SAMPLE_RATE, Pcm
-from pipeline.engines.process.engine_process import RecognizerProcess
-from pipeline.engines.specification import EngineSpec
+from pipeline.core.types import Pcm
 from pipeline.engines.streaming.incremental import IncrementalRecognizer
 from pipeline.engines.streaming.moonshine import Moonshine, heard, kind_of
 from scripts.bench.accuracy import Material, material
 from scripts.support.voice_score import score_text
-from tests.support.engine_processes import kept_processes
 from tests.support.needs import needs_file, needs_module
 
 VOICES = bundled("demo", "voices")
@@ -75,19 +70,6 @@ def test_a_sentence_grows_while_it_is_spoken(
 
 
 @pytest.mark.slow
-def test_words_that_stand_stay_in_every_partial(
-    moonshine: IncrementalRecognizer, sentence: Pcm
-) -> None:
-    standing: list[int] = []
-    for end in range(SAMPLE_RATE, len(sentence), SAMPLE_RATE):
-        partial = moonshine.recognize(sentence[:end], final=False, prefix=standing)
-        ids = [token.id for token in partial.tokens]
-        assert ids[: len(standing)] == standing, partial.text
-        standing = ids[: max(len(standing), len(ids) // 2)]
-    assert standing
-
-
-@pytest.mark.slow
 def test_all_in_one_piece_is_heard_as_in_many(model: Path, sentence: Pcm) -> None:
     engine = Moonshine(model, section="stt")
     engine.load()
@@ -101,29 +83,10 @@ def test_all_in_one_piece_is_heard_as_in_many(model: Path, sentence: Pcm) -> Non
     assert whole.tail == ()
 
 
-@pytest.mark.slow
-def test_a_process_that_dies_in_the_middle_of_an_utterance_costs_no_word(
-    model: Path, sentence: Pcm
-) -> None:
-    with kept_processes() as keep:
-        kept = keep("stt", engine=EngineSpec("moonshine", "moonshine:tiny-en", model, {}, "stt"))
-        process = kept.process
-        assert isinstance(process, RecognizerProcess)
-        process.load()
-        half = process.recognize(sentence[: len(sentence) // 2], final=False)
-        prefix = [token.id for token in half.tokens]
-        os.kill(kept.pid, signal.SIGKILL)
-        with pytest.raises(EngineGoneError):
-            process.recognize(sentence, final=True, prefix=prefix)
-        whole = process.recognize(sentence, final=True, prefix=prefix)
-    assert whole.text == "Ask what you can do for your country."
-
-
 @pytest.mark.parametrize(
     ("folder", "kind"),
     [
         ("tiny-en", "TINY"),
-        ("base-es", "BASE"),
         ("small-streaming-en", "SMALL_STREAMING"),
         ("medium-streaming-en-v2", "MEDIUM_STREAMING"),
     ],
