@@ -59,13 +59,6 @@ def test_mix_says_what_is_in_it_and_what_is_lacking(capsys: pytest.CaptureFixtur
     assert "that are not general: " in output
 
 
-def test_without_sessions_it_says_what_to_do(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["learn", "collect", "--sessions", str(tmp_path / "none")]) == 1
-    assert "[no-sessions]" in capsys.readouterr().err
-
-
 def test_a_cycle_says_what_it_would_run(capsys: pytest.CaptureFixture[str]) -> None:
     Path("own.toml").write_text('[learn]\ntrain = "stt"\nminutes = 30\n')
     command = ["learn", "cycle", "--dry-run", "--config", "own.toml"]

@@ -206,10 +206,6 @@ class TestPull:
         assert "our-stt is ready" in out
         assert "ships with the program" in out
 
-    def test_no_name(self, capsys: pytest.CaptureFixture[str]) -> None:
-        assert main(["models", "pull"]) == 2
-        assert "models list" in capsys.readouterr().err
-
     @pytest.mark.slow
     def test_a_revision(self, hub: Hub, capsys: pytest.CaptureFixture[str]) -> None:
         assert main(["models", "pull", "our-stt", "--revision", "v9"]) == 1

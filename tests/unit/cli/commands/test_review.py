@@ -97,11 +97,6 @@ def test_a_session_under_review_is_not_reviewed_twice(
     review.close()
 
 
-def test_a_missing_session_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["review", "last", "--sessions", str(tmp_path)]) == 1
-    assert "[session-missing]" in capsys.readouterr().err
-
-
 @pytest.mark.slow
 def test_a_rehearsal_without_a_terminal_ends_with_its_report(tmp_path: Path) -> None:
     needs_file(GOLDEN)

@@ -107,24 +107,6 @@ def test_a_machine_that_asks_a_server_itself_has_no_model_to_serve(
     assert shown(capsys, "--model", "starter")
 
 
-@pytest.mark.parametrize("number", ["0", "x", "99999"])
-@pytest.mark.parametrize(
-    ("flag", "says"),
-    [
-        ("--port", "is no port: 1 to 65535"),
-        ("--rooms", "is no number between 1 and 64"),
-        ("--threads", "is no number between 1 and 1024"),
-    ],
-)
-def test_numbers_that_make_no_sense(
-    flag: str, number: str, says: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main(["serve-model", flag, number])
-    assert ended.value.code == 2
-    assert f"argument {flag}: '{number}' {says}" in capsys.readouterr().err
-
-
 @pytest.mark.slow
 def test_it_becomes_the_server(program: Path, tmp_path: Path) -> None:
     done: subprocess.CompletedProcess[Any] = subprocess.run(
