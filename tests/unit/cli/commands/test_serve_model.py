@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import shlex
-import subprocess
-import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from pipeline.cli.commands import serve_model
 from pipeline.cli.main import main
 from pipeline.models.resolve import resolve
+from scripts.support.program import call
+from tests.support.programs import put_program
 
 pytestmark = pytest.mark.usefixtures("elsewhere", "own_final_model")
 
@@ -21,11 +19,8 @@ pytestmark = pytest.mark.usefixtures("elsewhere", "own_final_model")
 @pytest.fixture
 def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Put a llama-server onto the PATH that records its arguments."""
-    file = tmp_path / "llama-server"
-    file.write_text(f'#!/bin/sh\necho "$@" > {tmp_path}/given\n')
-    file.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
-    return file
+    put_program(tmp_path, f'echo "$@" > {tmp_path}/given', monkeypatch, "llama-server")
+    return tmp_path / "llama-server"
 
 
 def shown(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[str]:
@@ -109,12 +104,7 @@ def test_a_machine_that_asks_a_server_itself_has_no_model_to_serve(
 
 @pytest.mark.slow
 def test_it_becomes_the_server(program: Path, tmp_path: Path) -> None:
-    done: subprocess.CompletedProcess[Any] = subprocess.run(
-        [sys.executable, "-m", "pipeline", "serve-model", "--port", "9000"],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[4])},
-        capture_output=True,
-        check=True,
-    )
-    assert b"starting: " in done.stderr
+    done = call("serve-model", "--port", "9000", cwd=tmp_path)
+    assert done.returncode == 0
+    assert "starting: " in done.stderr
     assert "--port 9000" in (tmp_path / "given").read_text()
