@@ -14,14 +14,17 @@ import numpy as np
 import psutil
 import pytest
 
-from pipeline.check.engines import EngineChecks, judge
+from pipeline.check.engines import EngineChecks, ask_to_hear, ask_to_translate, judge, place_of
 from pipeline.check.result import Result, results
 from pipeline.config.loader import load
 from pipeline.core.errors import EngineError
 from pipeline.core.resources import bundled
+from pipeline.engines.remote.openai import OpenAi
+from pipeline.engines.remote.openai_speech import OpenAiSpeech
+from pipeline.engines.specification import EngineSpec
 from pipeline.evaluation.reference import Golden, read_golden
 from pipeline.models.resolve import resolve
-from tests.support.model_servers import Answer, free_port, says, scripted, serves
+from tests.support.model_servers import MODEL, Answer, free_port, says, scripted, serves
 from tests.support.needs import needs_program
 from tests.support.speech_servers import SPEECH_MODEL, hears
 
@@ -302,3 +305,26 @@ def test_a_language_without_a_golden_text_is_yellow_and_the_wrong_language_is_re
         with pytest.raises(EngineError, match=message) as caught:
             judge(golden(), "gemma", text, lang, 0.1)
         assert caught.value.code == "golden-missed"
+
+
+OPEN = "http://gpu.example.org:8000/v1"
+
+
+def test_sound_on_an_open_network_is_said() -> None:
+    server = OpenAiSpeech("m", url=OPEN)
+    server.server.check_model = lambda **_: None  # type: ignore[method-assign]
+    passed = ask_to_hear(server, "m")
+    assert passed.code == "server-sound-open"
+    assert "as sound, unencrypted." in passed.message
+    assert "https" in passed.advice
+
+
+def test_a_key_on_an_open_network_is_said(tmp_path: Path) -> None:
+    (tmp_path / "key").write_text("s3cret")
+    arguments = {"url": OPEN, "key_file": str(tmp_path / "key"), "ca_file": ""}
+    spec = EngineSpec("openai", "openai", Path(MODEL), arguments, "translate.final")
+    server = OpenAi(MODEL, url=OPEN, key_file=arguments["key_file"])
+    server.server.check_model = lambda **_: None  # type: ignore[method-assign]
+    passed = ask_to_translate(server, spec)
+    assert (passed.code, "translate.final.server" in passed.advice) == ("server-key-open", True)
+    assert place_of(spec) == (MODEL, OPEN, arguments["key_file"], "")

@@ -30,6 +30,8 @@ from tests.support.fakes import FakeSource, pcm_of
 from tests.support.model_fixtures import pulled, starter_files
 from tests.support.patience import wait_for
 
+pytestmark = pytest.mark.usefixtures("elsewhere")
+
 
 @pytest.fixture(autouse=True)
 def _engines_may_take_their_time(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -39,9 +41,8 @@ def _engines_may_take_their_time(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.slow
 def test_a_service_is_not_compared_and_says_so(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("STARK_TRANSLATE__TRANSLATE__COMPARE__ENGINE", "marian")
     for command, warns in (("run", True), ("dry-run", False)):
         assert main([command, "--input", "nowhere.wav", "--port", "0"]) == 1
@@ -49,9 +50,8 @@ def test_a_service_is_not_compared_and_says_so(
 
 
 def test_a_second_translator_that_is_not_there_is_named_by_its_own_key(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("STARK_TRANSLATE__TRANSLATE__COMPARE__ENGINE", "gemma")
     monkeypatch.setenv("STARK_TRANSLATE__TRANSLATE__COMPARE__MODEL", "/nowhere/other.gguf")
     assert main(["dry-run", "--input", "nowhere.wav", "--port", "0"]) == 1
@@ -64,7 +64,6 @@ def test_a_second_translator_that_is_not_there_is_named_by_its_own_key(
 def test_run_says_what_it_runs_on_and_what_would_be_better_and_nothing_where_it_is_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("STARK_TRANSLATE__MODELS__DIRECTORY", str(tmp_path))
     assert main(["run", "--input", "nowhere.wav", "--port", "0"]) == 1
     output = capsys.readouterr().err

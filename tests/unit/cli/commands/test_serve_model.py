@@ -43,7 +43,9 @@ def test_llama_server_gets_the_settings_of_the_final_translator(
     Path("config.toml").write_text(
         "[translate.final]\ngpu_layers = -1\nthreads = 1\nbatch = 512\ncontext = 1024\n"
     )
-    command = shown(capsys, "--host", "0.0.0.0", "--port", "9000", "--rooms", "3", "--threads", "4")
+    Path("key").write_text("s3cret")
+    given = "--host 0.0.0.0 --port 9000 --rooms 3 --threads 4 --key-file key"
+    command = shown(capsys, *given.split())
     assert command[0] == str(program)
     assert option(command, "--model") == str(resolve("gemma", "starter"))
     asked = {
@@ -55,16 +57,9 @@ def test_llama_server_gets_the_settings_of_the_final_translator(
         "--n-gpu-layers": "999",
         "--threads": "4",
         "--batch-size": "512",
+        "--api-key-file": "key",
     }
     assert {name: option(command, name) for name in asked} == asked
-
-
-def test_llama_server_reads_the_key_from_its_file(
-    program: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "key").write_text("s3cret")
-    command = shown(capsys, "--key-file", "key")
-    assert option(command, "--api-key-file") == "key"
 
 
 def test_where_no_server_is_installed(
