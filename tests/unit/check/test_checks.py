@@ -100,13 +100,10 @@ def test_the_church_s_own_dictionary_is_read_too(tmp_path: Path) -> None:
     assert told("dictionary", off).message == "Switched off."
 
 
-def test_the_pages_are_there(tmp_path: Path) -> None:
-    assert told("pages", loaded(tmp_path)).ok
-
-
 def test_pages_that_are_not_there_are_red(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     displays = tmp_path / "displays"
     displays.mkdir()
+    assert told("pages", loaded(tmp_path)).ok
     monkeypatch.setattr("pipeline.check.checks.bundled", tmp_path.joinpath)
     assert told("pages", loaded(tmp_path)).code == "pages-missing"
     (displays / "audience.html").write_text("<!doctype html>")
@@ -133,17 +130,6 @@ class TestPort:
         assert result.message.startswith(f"For phones: {outside}/, as set")
 
     @pytest.mark.slow
-    def test_a_taken_one_is_red(self, tmp_path: Path) -> None:
-        with socket.socket() as taken:
-            taken.bind(("127.0.0.1", 0))
-            taken.listen()
-            port = taken.getsockname()[1]
-            result = told("port", loaded(tmp_path, server__port=port))
-        assert (result.ok, result.code) == (False, "port-in-use")
-        assert str(port) in result.message
-        assert "server.port" in result.fix
-
-    @pytest.mark.slow
     def test_one_that_the_daemon_itself_has_is_told_apart(self, tmp_path: Path) -> None:
         async def check(service: Service) -> None:
             port = service.app._context.hub.port
@@ -155,11 +141,6 @@ class TestPort:
 
         service = Service(tmp_path / "running", source=FakeSource(pcm_of([], 1.0), hold=True))
         assert service.run(check) == 0
-
-    def test_an_address_of_another_machine_is_red(self, tmp_path: Path) -> None:
-        result = told("port", loaded(tmp_path, server__host="192.0.2.7", server__port=8765))
-        assert (result.ok, result.code) == (False, "address-unavailable")
-        assert "0.0.0.0" in result.fix
 
     def test_phones_are_told_this_machine_s_own_address(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -205,10 +186,6 @@ class TestSessions:
         assert "session.directory" in result.fix
         assert [f.name for f in tmp_path.iterdir()] == ["file"]
 
-    def test_a_folder_of_the_system_is_red_and_nothing_is_made(self, tmp_path: Path) -> None:
-        result = told("sessions", loaded(tmp_path, session__directory="/proc/stark/sessions"))
-        assert (result.ok, result.code) == (False, "session-unwritable")
-
     def test_an_unusable_operator_token_is_red(self, tmp_path: Path) -> None:
         (tmp_path / "sessions").mkdir()
         (tmp_path / "sessions" / "operator-token").write_text("")
@@ -237,12 +214,7 @@ def secure(tmp_path: Path, *, days: float = 90, **flags: Any) -> Loaded:
     return loaded(tmp_path, server__tls_cert=str(cert), server__tls_key=str(key), **flags)
 
 
-def test_without_https_there_is_no_certificate_to_check(tmp_path: Path) -> None:
-    assert "certificate" not in [check.name for check in planned(loaded(tmp_path))]
-
-
 def test_a_logo_that_pages_go_without_is_told(tmp_path: Path) -> None:
-    assert "logo" not in [check.name for check in planned(loaded(tmp_path))]
     file = tmp_path / "logo.png"
     settings = loaded(tmp_path, church__logo=str(file))
     assert told("logo", settings).code == "logo-unreadable"
@@ -280,15 +252,10 @@ def test_what_browsers_would_not_take_is_told(
     assert bool(result.fix) == bool(code)
 
 
-def test_a_key_that_others_can_read_and_one_that_is_gone(tmp_path: Path) -> None:
+def test_a_key_that_others_can_read_is_told(tmp_path: Path) -> None:
     settings = secure(tmp_path)
-    key = Path(settings.settings.server.tls_key)
-    key.chmod(0o644)
+    Path(settings.settings.server.tls_key).chmod(0o644)
     assert told("certificate", settings).code == "tls-key-open"
-    key.unlink()
-    gone = told("certificate", settings)
-    assert (gone.ok, gone.code) == (False, "tls-unreadable")
-    assert "server.tls_key" in gone.message
 
 
 @in_loop

@@ -22,10 +22,6 @@ def told(tmp_path: Path, **flags: str) -> dict[str, Result]:
     return {result.name: result for result in results(checks)}
 
 
-def test_what_is_not_set_is_not_checked(tmp_path: Path) -> None:
-    assert told(tmp_path) == {}
-
-
 def test_a_program_that_is_there_is_green_and_is_sent_nothing(tmp_path: Path) -> None:
     with WebRecorder() as server:
         result = told(tmp_path, outputs__vmix=server.url)["output-vmix"]

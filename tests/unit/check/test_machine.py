@@ -18,10 +18,7 @@ from pipeline.check.machine import (
 from pipeline.check.result import Result, results
 from pipeline.config.loader import load
 from tests.support.needs import needs_program, without
-
-SMI = """#!/bin/sh
-echo "NVIDIA RTX A2000, 6138, 5900"
-"""
+from tests.support.programs import put_program
 
 
 def unit(name: str, **changes: str) -> str:
@@ -97,9 +94,7 @@ def test_what_is_to_use_a_gpu(flags: dict[str, Any], users: list[str]) -> None:
 def test_a_gpu_that_is_there_and_unused_is_yellow(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "nvidia-smi").write_text(SMI)
-    (tmp_path / "nvidia-smi").chmod(0o755)
-    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    put_program(tmp_path, 'echo "NVIDIA RTX A2000, 6138, 5900"', monkeypatch)
     (unused,) = results([c for c in machine_checks(load().settings) if c.name == "gpu"])
     assert (unused.verdict, unused.code) == ("look", "gpu-unused")
     assert "RTX A2000 is there, and no engine uses it" in unused.message

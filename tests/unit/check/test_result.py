@@ -27,24 +27,18 @@ def named(found: list[Result]) -> dict[str, bool]:
     return {result.name: result.ok for result in found}
 
 
-def test_a_stark_error_is_red_with_its_fix_and_code() -> None:
-    error = AudioError("audio-silent", "Nothing is heard.", "Unmute it.")
-    (result,) = results([check("level", error=error, fix="never said")])
-    fields = (result.ok, result.message, result.fix, result.code)
-    assert fields == (False, "Nothing is heard.", "Unmute it.", "audio-silent")
-    assert result.took_ms >= 0
-
-
-def test_an_error_without_a_fix_gets_the_one_of_its_check() -> None:
-    error = AudioError("audio-device-failed", "It cannot be opened.")
-    (result,) = results([check("audio", error=error, fix="Set audio.device.")])
-    assert result.fix == "Set audio.device."
-
-
-def test_advice_is_green_with_a_fix() -> None:
-    passed = Passed("A little loud.", "Turn it down.", "audio-clipping")
-    (result,) = results([Check("level", "Listening", lambda: passed)])
-    assert (result.ok, result.fix, result.code) == (True, "Turn it down.", "audio-clipping")
+def test_an_error_is_red_with_its_own_fix_or_its_checks_and_advice_is_green() -> None:
+    unmuted = AudioError("audio-silent", "Nothing is heard.", "Unmute it.")
+    without_fix = AudioError("audio-device-failed", "It cannot be opened.")
+    loud = Check("gain", "", lambda: Passed("A little loud.", "Turn it down.", "audio-clipping"))
+    level = check("level", error=unmuted, fix="never said")
+    planned = [level, check("audio", error=without_fix, fix="x"), loud]
+    found = [(each.ok, each.message, each.fix, each.code) for each in results(planned)]
+    assert found == [
+        (False, "Nothing is heard.", "Unmute it.", "audio-silent"),
+        (False, "It cannot be opened.", "x", "audio-device-failed"),
+        (True, "A little loud.", "Turn it down.", "audio-clipping"),
+    ]
 
 
 def test_what_needs_something_red_is_left_out_and_what_needs_that_too() -> None:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import http.server
 import socket
-import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -152,45 +150,22 @@ def test_a_port_that_is_picked_is_not_known() -> None:
         ask(Server(port=0), "x", RELOAD, "reloaded")
 
 
-class Quiet(http.server.BaseHTTPRequestHandler):
-    def do_GET(self) -> None:
-        self.send_error(404)
-
-    def log_message(self, *_: object) -> None: ...
-
-
-def test_another_program_at_the_port() -> None:
-    with http.server.HTTPServer(("127.0.0.1", 0), Quiet) as other:
-        thread = threading.Thread(target=other.handle_request)
-        thread.start()
-        with pytest.raises(ServerError, match="is not stark-translate"):
-            ask(Server(port=other.server_port), "x", RELOAD, "reloaded")
-        thread.join()
-
-
-@contextmanager
-def answering(talk: Callable[[socket.socket], None]) -> Iterator[int]:
-    """Serve one connection at a port by calling `talk`."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
+@pytest.mark.parametrize(
+    "answer", [b"HTTP/1.1 404 Not Found\r\n\r\n", b"SSH-2.0-OpenSSH_9.2\r\n\r\n"]
+)
+def test_another_program_at_the_port(answer: bytes) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener, ThreadPoolExecutor(1) as aside:
 
         def serve() -> None:
             connection, _ = listener.accept()
             with connection:
-                talk(connection)
+                connection.sendall(answer)
+                connection.recv(4096)
 
-        thread = threading.Thread(target=serve)
-        thread.start()
-        yield listener.getsockname()[1]
-        thread.join()
-
-
-def test_what_speaks_no_http() -> None:
-    def talk(connection: socket.socket) -> None:
-        connection.sendall(b"SSH-2.0-OpenSSH_9.2\r\n\r\n")
-        connection.recv(4096)
-
-    with answering(talk) as port, pytest.raises(ServerError, match="is not stark-translate"):
-        ask(Server(port=port), "x", RELOAD, "reloaded")
+        served = aside.submit(serve)
+        with pytest.raises(ServerError, match="is not stark-translate"):
+            ask(Server(port=listener.getsockname()[1]), "x", RELOAD, "reloaded")
+        served.result(10)
 
 
 @in_loop

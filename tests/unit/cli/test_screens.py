@@ -14,9 +14,7 @@ import termios
 import textwrap
 import threading
 import time
-from collections.abc import Iterator, MutableMapping
 from pathlib import Path
-from typing import Any
 
 import pytest
 import structlog
@@ -30,30 +28,25 @@ from tests.support.patience import wait_for
 from tests.support.screens import RECORD, caption
 
 
-@pytest.fixture
-def log_lines() -> Iterator[list[MutableMapping[str, Any]]]:
-    with structlog.testing.capture_logs() as lines:
-        yield lines
-
-
 def test_without_a_terminal_finals_and_states_are_log_lines(
-    log_lines: list[MutableMapping[str, Any]], capsys: pytest.CaptureFixture[str]
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     screen = make_screen()
     assert isinstance(screen, LineScreen)
-    screen.show_address("http://127.0.0.1:8765", "live", Path())
-    screen.show_operator_page("http://127.0.0.1:8765/operator", "sessions/operator-token")
-    screen.on_state("listening", "")
-    screen.on_state("speech", "")
-    screen.on_state("no-audio", "microphone lost")
-    screen.on_state("listening", "a little behind")
-    screen.on_level(Level(-30.0, -12.0, clipped=False, speaking=True))
-    screen.on_caption(caption(1, "Grace", "Gra"), "es")
-    screen.on_caption(caption(1, "Grace", "Gracia", final=True), "es")
-    screen.on_utterance(RECORD)
-    screen.on_fault(Fault("stt", "stt-failed", "x"))
-    screen.close()
-    screen.on_redaction(Redaction(0.0, 9.0), {})
+    with structlog.testing.capture_logs() as log_lines:
+        screen.show_address("http://127.0.0.1:8765", "live", Path())
+        screen.show_operator_page("http://127.0.0.1:8765/operator", "sessions/operator-token")
+        screen.on_state("listening", "")
+        screen.on_state("speech", "")
+        screen.on_state("no-audio", "microphone lost")
+        screen.on_state("listening", "a little behind")
+        screen.on_level(Level(-30.0, -12.0, clipped=False, speaking=True))
+        screen.on_caption(caption(1, "Grace", "Gra"), "es")
+        screen.on_caption(caption(1, "Grace", "Gracia", final=True), "es")
+        screen.on_utterance(RECORD)
+        screen.on_fault(Fault("stt", "stt-failed", "x"))
+        screen.close()
+        screen.on_redaction(Redaction(0.0, 9.0), {})
     events = [(line["event"], line.get("state"), line.get("target")) for line in log_lines]
     assert events == [
         ("operator", None, None),

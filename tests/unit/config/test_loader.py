@@ -42,11 +42,6 @@ def test_without_a_file_the_defaults_hold() -> None:
     assert load().settings == Settings()
 
 
-def test_one_variable_rolls_an_engine_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("STARK_TRANSLATE__TRANSLATE__FINAL__ENGINE", "marian")
-    assert load().settings.translate.final.engine == "marian"
-
-
 def test_a_variable_may_list_the_spoken_languages(monkeypatch: pytest.MonkeyPatch) -> None:
     name = "STARK_TRANSLATE__TRANSLATE__SOURCE"
     monkeypatch.setenv(name, '["en", "es"]')
@@ -58,21 +53,6 @@ def test_a_variable_may_list_the_spoken_languages(monkeypatch: pytest.MonkeyPatc
         load()
 
 
-def test_a_path_with_a_null_character_is_refused() -> None:
-    error = refused('[session]\ndirectory = "ses\\u0000sions"\n')
-    assert "session.directory: a path has no null character" in error.message
-
-
-def test_a_missing_file_is_refused() -> None:
-    with pytest.raises(ConfigError, match=r"nowhere\.toml.*--config") as caught:
-        load(Path("nowhere.toml"))
-    assert caught.value.code == "config-unreadable"
-
-
-def test_what_is_not_toml_is_refused() -> None:
-    assert refused("[audio\n").code == "config-not-toml"
-
-
 def test_a_path_may_begin_at_the_users_home(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", "/home/desk")
     settings = load(
@@ -82,21 +62,7 @@ def test_a_path_may_begin_at_the_users_home(monkeypatch: pytest.MonkeyPatch) -> 
     assert (settings.server.tls_cert, settings.server.tls_key) == ("/home/desk/a", "b")
 
 
-def test_an_unknown_key_gets_its_nearest_neighbour() -> None:
-    error = refused("[audio]\ndevise = 'x'\n")
-    assert error.code == "config-unknown-key"
-    assert "church.toml: audio.devise: unknown key. Did you mean audio.device?" in error.message
-
-
-def test_an_unknown_section_gets_its_nearest_neighbour() -> None:
-    assert "audios: unknown key. Did you mean audio?" in refused("[audios]\nx = 1\n").message
-
-
 def test_an_unknown_variable_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("STARK_TRANSLATE__SEVER__PORT", "1")
-    with pytest.raises(ConfigError, match=r"STARK_TRANSLATE__SEVER__PORT.*Did you mean server"):
-        load()
-    monkeypatch.delenv("STARK_TRANSLATE__SEVER__PORT")
     monkeypatch.setenv("STARK_TRANSLATE__SERVER__PROT", "1")
     with pytest.raises(
         ConfigError, match=r"environment: server\.prot: unknown key\. Did you mean server.port"
@@ -104,13 +70,10 @@ def test_an_unknown_variable_is_refused(monkeypatch: pytest.MonkeyPatch) -> None
         load()
 
 
-@pytest.mark.parametrize("name", ["STARK_TRANSLATE_SERVER__PORT", "stark_translate_port"])
-def test_a_variable_with_too_few_underscores_is_refused(
-    monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
+def test_a_variable_with_too_few_underscores_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """Otherwise nobody would notice that it has no effect."""
-    monkeypatch.setenv(name, "1")
-    with pytest.raises(ConfigError, match=rf"environment: {name}: .* begin with STARK_TRANSLATE__"):
+    monkeypatch.setenv("stark_translate_port", "1")
+    with pytest.raises(ConfigError, match=r"environment: stark_translate_port: .* begin with"):
         load()
 
 
@@ -118,16 +81,10 @@ def test_a_variable_with_too_few_underscores_is_refused(
     ("text", "where", "what"),
     [
         ("[server]\nport = 'x'\n", "church.toml: server.port", "valid integer"),
-        ("[server]\nport = 70000\n", "church.toml: server.port", "65535"),
         ("[audio]\npace = 'slow'\n", "church.toml: audio.pace", "'realtime' or 'fast'"),
         ("[vad]\nend_threshold = 0.9\n", "church.toml: vad", "must not be above"),
-        ("[translate]\ntarget = 'en'\n", "church.toml: translate", "are both 'en'"),
-        ("[translate]\ntarget = 'Spanish'\n", "church.toml: translate.target", "language code"),
-        (
-            "[translate.final]\nengine = 'gpt'\n",
-            "translate.final.engine",
-            "'gemma', 'marian' or 'openai'",
-        ),
+        ('[session]\ndirectory = "a\\u0000b"\n', "session.directory", "has no null character"),
+        ("[translate.final]\nengine = 'gpt'\n", "translate.final.engine", "'gemma', 'marian' or"),
         (
             "[translate.final]\nengine='marian'\n[translate.partial]\nengine='none'\n",
             "church.toml: translate",
@@ -135,16 +92,8 @@ def test_a_variable_with_too_few_underscores_is_refused(
         ),
         ("audio = 3\n", "church.toml: audio", "this is a section"),
         ("[server]\nport = true\n", "church.toml: server.port", "a number is expected, not True"),
-        (
-            "[translate.final]\nengine = 'exllamav2'\n",
-            "church.toml: translate.final.engine",
-            '"exllamav2" is gone: use "gemma" with a GGUF file and gpu_layers = -1',
-        ),
-        (
-            "[stt]\nengine = 'sherpa-onnx'\n",
-            "church.toml: stt.engine",
-            '"sherpa-onnx" is gone: use "moonshine" or "whisper"',
-        ),
+        ("[translate.final]\nengine = 'exllamav2'\n", "translate.final.engine", 'use "gemma" with'),
+        ("[stt]\nengine = 'sherpa-onnx'\n", "stt.engine", 'is gone: use "moonshine" or "whisper"'),
         ("[publish]\nchurch = 'a.>'\n", "publish.church", "letters, digits, - and _, 64 at most"),
     ],
 )
@@ -227,10 +176,6 @@ KEYS = [key for key, _ in leaves(Settings().model_dump())]
 def test_every_key_has_an_effect_and_those_that_need_no_restart_are_marked() -> None:
     assert list(EFFECT) == KEYS
     assert min(Counter(EFFECT.values()).values()) > 10
-
-
-def test_nothing_differs() -> None:
-    assert changes(Settings(), Settings()) == Changes((), (), ())
 
 
 def test_what_differs_is_told_by_when_it_takes_effect() -> None:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import re
 import tomllib
+from typing import Any
 
 import pytest
 from pydantic import ValidationError
 
-from pipeline.config.loader import leaves
+from pipeline.config.loader import leaves, load
 from pipeline.config.publishing import Output
-from pipeline.config.schema import Church, Server, Settings, Stt, Vad
-from pipeline.config.section import ModelServer, OnServer, Session
+from pipeline.config.schema import Settings, Stt, Vad
+from pipeline.config.section import ModelServer
 from pipeline.config.spelling import INHERITED, without_expert
+from pipeline.core.errors import ConfigError
 from pipeline.core.resources import bundled
 
 
@@ -34,39 +36,6 @@ def test_every_key_of_the_shipped_file_is_explained() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "address"),
-    [
-        ("", ""),
-        ("https://captions.example.org", "https://captions.example.org/"),
-        ("http://192.168.1.20:8765/", "http://192.168.1.20:8765/"),
-        ("http://[fd00::1]:8765/captions/", "http://[fd00::1]:8765/captions/"),
-    ],
-)
-def test_an_address_for_phones_ends_with_a_slash(given: str, address: str) -> None:
-    assert Server(address=given).address == address
-
-
-@pytest.mark.parametrize(
-    "given",
-    [
-        "captions.example.org",
-        "ftp://captions.example.org/",
-        "https://",
-        "https://captions.example.org/#token=secret",
-        "https://captions.example.org/?a=b",
-        "https://me:secret@captions.example.org/",
-        "https://captions example.org/",
-        "https://captions.example.org/\n",
-        "http://[fd00::1/",
-        "http://captions.example.org:port/",
-    ],
-)
-def test_what_is_no_address_for_phones_is_refused(given: str) -> None:
-    with pytest.raises(ValidationError, match="address"):
-        Server(address=given)
-
-
-@pytest.mark.parametrize(
     ("given", "wrong"),
     [
         ({"eager_ms": 32}, "eager_ms must be 0 (off) or at least 64"),
@@ -85,66 +54,61 @@ def test_an_eager_run_comes_before_the_end(given: dict[str, int], wrong: str) ->
         Vad(**given)
 
 
-def test_a_recognizer_on_a_server_needs_its_address_and_the_servers_name_for_it() -> None:
-    with pytest.raises(ValidationError, match='needs server = "NAME"'):
-        Stt(engine="openai", server_model="large-v3")
-    with pytest.raises(ValidationError, match="needs server_model"):
-        Stt(engine="openai", server="gpu")
-    whole = Stt(engine="openai", server="gpu", server_model="large-v3")
-    assert (whole.local_engine, Stt(engine="moonshine").local_engine) == ("whisper", "moonshine")
-
-
-@pytest.mark.parametrize("at", ["", "00:00", "04:00", "23:59"])
-def test_a_new_session_begins_at_a_time_of_day_or_never(at: str) -> None:
-    assert Session(new_at=at).new_at == at
-
-
-@pytest.mark.parametrize("at", ["4:00", "24:00", "12:60", "noon", "04:00:00"])
-def test_what_is_no_time_of_day_is_refused(at: str) -> None:
-    with pytest.raises(ValidationError, match="is no time such as"):
-        Session(new_at=at)
-
-
-def test_an_address_is_kept_without_its_last_slash() -> None:
-    kept = ModelServer(url="https://gpu.example.org:8000/v1/")
-    assert kept.url == "https://gpu.example.org:8000/v1"
-    assert ModelServer(url="http://[::1]:8080").url == "http://[::1]:8080"
-
-
-def test_only_an_engine_on_a_server_needs_an_address() -> None:
-    assert OnServer(engine="gemma").server == ""
-    with pytest.raises(ValidationError, match='needs server = "NAME"'):
-        OnServer(engine="openai")
-    with pytest.raises(ValidationError, match="url"):
-        ModelServer(url="")
+@pytest.mark.parametrize(
+    ("key", "given", "kept"),
+    [
+        ("server.address", "", ""),
+        ("server.address", "https://captions.example.org", "https://captions.example.org/"),
+        ("server.address", "http://[fd00::1]:8765/captions/", "http://[fd00::1]:8765/captions/"),
+        ("servers.gpu", {"url": "https://gpu:8000/v1/"}, ModelServer(url="https://gpu:8000/v1")),
+        ("servers.gpu", {"url": "http://[::1]:8080"}, ModelServer(url="http://[::1]:8080")),
+        *(("session.new_at", at, at) for at in ("", "00:00", "23:59")),
+        ("church.colour", "#1F5673", "#1F5673"),
+        ("speech.languages", ["es"], ("es",)),
+    ],
+)
+def test_a_value_is_taken_and_an_address_written_in_one_way(
+    key: str, given: Any, kept: Any
+) -> None:
+    section, _, name = key.partition(".")
+    found = getattr(load(flags={key: given}).settings, section)
+    assert (found[name] if section == "servers" else getattr(found, name)) == kept
 
 
 @pytest.mark.parametrize(
-    "url",
+    ("key", "says", "values"),
     [
-        *("gpu:8080", "ftp://gpu/v1", "http://", "http://user:key@gpu/v1", "http://gpu/v1?key=x"),
-        *(
-            "http://gpu:0/v1",
-            "http://gpu:99999/v1",
-            "http://g pu/v1",
-            "http://gpü/v1",
-            "http://[::1",
+        (
+            *("server.address", "server.address: is not a web address such as"),
+            [
+                *("captions.example.org", "ftp://a.example.org/", "https://", "http://[fd00::1/"),
+                *("https://a.example.org/#token=secret", "https://me:secret@a.example.org/"),
+                *("https://a.example.org/?a=b", "https://a.example.org/\n", "https://a b.org/"),
+                "http://captions.example.org:port/",
+            ],
         ),
+        (
+            *("servers.gpu.url", "servers.gpu.url"),
+            [
+                *("", "gpu:8080", "ftp://gpu/v1", "http://", "http://u:key@gpu/v1", "http://[::1"),
+                *("http://gpu/v1?key=x", "http://gpu:0/v1", "http://gpu:99999/v1"),
+                "http://gpü/v1",
+            ],
+        ),
+        ("session.new_at", "is no time such as", ["4:00", "24:00", "12:60", "noon", "04:00:00"]),
+        ("church.colour", "is no colour such as", ["red", "#fff", "1f5673", "#1f5673; }"]),
+        ("speech.languages", r"speech\.languages: fr is no caption language", [["es", "fr"]]),
+        ("translate.final.engine", 'needs server = "NAME"', ["openai"]),
+        ("stt", "needs server_model", [{"engine": "openai", "server": "gpu"}]),
+        ("stt", 'needs server = "NAME"', [{"engine": "openai", "server_model": "large-v3"}]),
     ],
 )
-def test_what_is_no_address(url: str) -> None:
-    with pytest.raises(ValidationError):
-        ModelServer(url=url)
+def test_what_is_refused_says_what_was_expected(key: str, says: str, values: list[Any]) -> None:
+    for value in values:
+        with pytest.raises(ConfigError, match=says):
+            load(flags={key: value})
 
 
-def test_a_colour_has_six_digits() -> None:
-    assert Church(colour="#1F5673").colour == "#1F5673"
-    for colour in ("red", "#fff", "1f5673", "#1f5673; }"):
-        with pytest.raises(ValidationError, match="is no colour such as"):
-            Church(colour=colour)
-
-
-def test_only_caption_languages_are_spoken() -> None:
-    assert Settings.model_validate({"speech": {"languages": ["es"]}}).speech.languages == ("es",)
-    with pytest.raises(ValidationError, match=r"speech\.languages: fr is no caption language"):
-        Settings.model_validate({"speech": {"languages": ["es", "fr"]}})
+def test_the_recognizer_behind_a_server_is_whisper() -> None:
+    whole = Stt(engine="openai", server="gpu", server_model="large-v3")
+    assert (whole.local_engine, Stt(engine="moonshine").local_engine) == ("whisper", "moonshine")

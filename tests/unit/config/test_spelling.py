@@ -13,10 +13,7 @@ from pipeline.core.errors import ConfigError
 URL = "http://gpu:8080/v1"
 
 
-@pytest.fixture(autouse=True)
-def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("STARK_TRANSLATE__TRANSLATE__FINAL__MODEL", raising=False)
+pytestmark = pytest.mark.usefixtures("elsewhere", "own_final_model")
 
 
 def loaded(text: str) -> Loaded:

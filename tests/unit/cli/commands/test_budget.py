@@ -118,12 +118,3 @@ def test_the_table_of_the_documents_is_what_it_prints(capsys: pytest.CaptureFixt
             if level["model"].startswith("translategemma")
         ]
         assert documented[gpu.name] == expected, gpu.name
-
-
-@pytest.mark.parametrize(
-    ("arguments", "code"),
-    [(["--gpu", "Radeon"], "gpu-unknown"), (["--bandwidth", "-1"], "option-bad-value")],
-)
-def test_refusals(arguments: list[str], code: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["budget", *arguments]) == 2
-    assert f"[{code}]" in capsys.readouterr().err

@@ -154,16 +154,6 @@ def test_a_language_nobody_can_translate_is_a_wrong_setting(
     assert found["settings"]["code"] == "lang-unknown"
 
 
-@pytest.mark.parametrize("seconds", ["0", "many", "1000", "nan"])
-def test_seconds_that_make_no_sense_are_wrong_usage(
-    seconds: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(SystemExit) as caught:
-        main(["check", "--seconds", seconds])
-    assert caught.value.code == 2
-    assert "seconds" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize(
     ("ok", "fix", "word", "color"),
     [(True, "", "ok", "32"), (True, "Louder.", "look", "33"), (False, "Mend it.", "FAILED", "31")],

@@ -135,7 +135,7 @@ def test_a_reader_that_leaves_early_gets_no_trace(sessions: Path) -> None:
     assert (out, err) == ("1\n", "")
 
 
-@pytest.mark.parametrize("name", ["sermon.doc", "sermon.pdf", "sermon", "sermon.srt.zip"])
+@pytest.mark.parametrize("name", ["sermon", "sermon.srt.zip"])
 def test_an_ending_that_the_file_would_not_be_is_refused(
     sessions: Path, capsys: pytest.CaptureFixture[str], name: str
 ) -> None:
@@ -159,9 +159,7 @@ def test_a_document_for_the_secretary(sessions: Path) -> None:
     assert main(["export", "last", "--lang", "both", "--out", "a.docx"]) == 0
     with zipfile.ZipFile(sessions.parent / "a.docx") as document:
         text = document.read("word/document.xml").decode()
-    assert [text.index(each) for each in ("22 November 2026", "Grace", "Gracia")] == sorted(
-        text.index(each) for each in ("22 November 2026", "Grace", "Gracia")
-    )
+    assert text.index("22 November 2026") < text.index("Grace") < text.index("Gracia")
 
 
 def test_a_document_may_go_to_standard_output(

@@ -34,14 +34,6 @@ def test_a_broken_file_is_explained(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert "[dictionary-wrong-type]" in capsys.readouterr().err
 
 
-def test_switched_off_says_so(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("STARK_TRANSLATE__CHURCH__GLOSSARY", "false")
-    assert main(["glossary", "try", "grace"]) == 2
-    assert "church.glossary" in capsys.readouterr().err
-
-
 def test_a_sentence_without_church_words(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["glossary", "try", "Good morning."]) == 0
     assert "No word" in capsys.readouterr().out

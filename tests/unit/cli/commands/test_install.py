@@ -16,6 +16,7 @@ from pipeline.cli.commands import install
 from pipeline.cli.commands.install import entry_for
 from pipeline.cli.main import main
 from tests.support.needs import needs_program
+from tests.support.programs import put_program
 
 CONFIG = Path("/home/a b/100% church/config.toml")
 RUN = ["-P", "-m", "pipeline", "run", "--config"]
@@ -29,10 +30,7 @@ def church(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
     (tmp_path / "config.toml").write_text("")
     (tmp_path / "bin").mkdir()
-    program = tmp_path / "bin" / "systemctl"
-    program.write_text(f'#!/bin/sh\necho "$@" >>{tmp_path}/asked\n')
-    program.chmod(0o755)
-    monkeypatch.setenv("PATH", str(tmp_path / "bin"), prepend=":")
+    put_program(tmp_path / "bin", f'echo "$@" >>{tmp_path}/asked', monkeypatch, "systemctl")
     monkeypatch.setattr(install, "SYSTEM_UNIT", tmp_path / "none")
     return tmp_path
 
@@ -111,12 +109,9 @@ def test_it_can_be_looked_at_first(
     assert main(["install", "--print", "--system", system]) == 0
     output = capsys.readouterr()
     assert str(church / "config.toml") in output.out
-    assert (
-        entry_for(
-            system, church / "config.toml", python=Path(sys.executable), home=church / "home"
-        ).file.name
-        in output.err
-    )
+    config, home = church / "config.toml", church / "home"
+    entry = entry_for(system, config, python=Path(sys.executable), home=home)
+    assert entry.file.name in output.err
     assert not (church / "home").exists()
 
 

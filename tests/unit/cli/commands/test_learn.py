@@ -22,9 +22,10 @@ def service(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.slow
-def test_collect_keeps_what_a_service_teaches_and_says_so(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_a_service_is_collected_once_and_taken_out(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["learn", "collect", "--dry-run", *PLACES]) == 0
+    assert "Nothing is written" in capsys.readouterr().out
+    assert not Path("learning").exists()
     assert main(["learn", "collect", *PLACES]) == 0
     output = capsys.readouterr().out
     assert "1 sessions read, 0 unchanged, 1 in all." in output
@@ -32,16 +33,6 @@ def test_collect_keeps_what_a_service_teaches_and_says_so(
     assert [pair.text for pair in DataFolder(Path("learning")).pairs()] == [GOOD.source]
     assert main(["learn", "collect", NAME, *PLACES]) == 0
     assert "0 sessions read, 1 unchanged" in capsys.readouterr().out
-
-
-def test_a_dry_run_says_it_and_writes_nothing(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["learn", "collect", "--dry-run", *PLACES]) == 0
-    assert "Nothing is written" in capsys.readouterr().out
-    assert not Path("learning").exists()
-
-
-def test_remove_takes_a_service_out(capsys: pytest.CaptureFixture[str]) -> None:
-    main(["learn", "collect", *PLACES])
     assert main(["learn", "remove", NAME, "--data", "learning"]) == 0
     assert "is taken out" in capsys.readouterr().out
     assert DataFolder(Path("learning")).pairs() == []
@@ -57,13 +48,6 @@ def test_mix_says_what_is_in_it_and_what_is_lacking(capsys: pytest.CaptureFixtur
     count = len(Path("learning/mix/train.jsonl").read_text().splitlines())
     assert f"{count} pairs: " in output
     assert "that are not general: " in output
-
-
-def test_without_sessions_it_says_what_to_do(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["learn", "collect", "--sessions", str(tmp_path / "none")]) == 1
-    assert "[no-sessions]" in capsys.readouterr().err
 
 
 def test_a_cycle_says_what_it_would_run(capsys: pytest.CaptureFixture[str]) -> None:

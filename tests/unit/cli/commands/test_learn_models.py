@@ -55,19 +55,3 @@ def test_a_slow_machine_compares_with_a_part_of_each_set(
     (kept,) = read_comparisons(DataFolder(Path("learning")))
     assert kept.at_most == 2
     assert {each.count for each in kept.measured} == {2}
-
-
-def test_what_cannot_be_compared_is_not_taken_for_a_worse_model(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    command = ["learn", "compare", "starter", "none", "--role", "marian", "--data", "learning"]
-    assert main(command) == 2
-    assert "none" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("count", ["0", "-3", "few"])
-def test_a_comparison_needs_a_sentence(count: str, capsys: pytest.CaptureFixture[str]) -> None:
-    command = ["learn", "compare", "starter", "starter", "--sentences", count]
-    with pytest.raises(SystemExit):
-        main(command)
-    assert "is no number of sentences" in capsys.readouterr().err

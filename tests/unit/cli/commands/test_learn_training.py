@@ -36,18 +36,6 @@ def test_translate_says_what_it_would_run(capsys: pytest.CaptureFixture[str]) ->
     assert converts.endswith("--levels Q8_0 --sentences 5")
 
 
-@pytest.mark.parametrize("step", ["translate", "hear", "distill"])
-@pytest.mark.parametrize("minutes", ["nan", "inf", "-5", "0", "an hour"])
-def test_minutes_that_no_clock_reaches_are_refused(
-    step: str, minutes: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(SystemExit) as refused:
-        main(["learn", step, "--dry-run", "--data", "learning", f"--minutes={minutes}"])
-    assert refused.value.code == 2
-    message = f"argument --minutes: {minutes!r} is no number of minutes, such as 60"
-    assert message in capsys.readouterr().err
-
-
 def test_a_language_does_not_begin_from_a_marian_without_it(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -125,11 +113,6 @@ def test_nobody_teaches_itself(capsys: pytest.CaptureFixture[str]) -> None:
     assert "training.train.fine_tune_gemma --base" in trains
     assert f"--mix {Path('learning/distill-gemma/mix').absolute()}" in trains
     assert "training.export.export_gemma" in converts
-
-
-def test_a_second_round_needs_a_first(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([*ASKED, "--dry-run", "--round", "2"]) != 0
-    assert capsys.readouterr().err
 
 
 def on_server() -> list[str]:

@@ -14,8 +14,7 @@ import signal
 import subprocess
 import sys
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -39,6 +38,7 @@ from tests.support.package_index import (
     registry,
 )
 from tests.support.paths import ROOT
+from tests.support.patience import wait_for
 
 ROLES: tuple[Role, ...] = ("stt", "marian", "gemma")
 ENTRY = """
@@ -69,39 +69,26 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
         yield hub
 
 
-Start = Callable[..., subprocess.Popen[str]]
-
-
-@pytest.fixture
-def start() -> Iterator[Start]:
-    """Run `models` in a separate process, after the words in `before`."""
-    with contextlib.ExitStack() as stack:
-
-        def run(*arguments: str, before: tuple[str, ...] = ()) -> subprocess.Popen[str]:
-            process = subprocess.Popen(
-                [*before, sys.executable, "-m", "pipeline", "models", *arguments],
-                env=environment(HF_HUB_OFFLINE="0"),
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                text=True,
-            )
-            stack.enter_context(process)
-            stack.callback(process.kill)
-            return process
-
-        yield run
-
-
-def ended(process: subprocess.Popen[str]) -> tuple[int, str, str]:
-    out, err = process.communicate(timeout=180)
-    return process.returncode, out, err
+def stopped_pull(name: str, how: signal.Signals, file: Path, size: int) -> tuple[int, str]:
+    """Pull in a separate process, stop it once `file` has grown; return exit code and errors."""
+    with subprocess.Popen(
+        [sys.executable, "-m", "pipeline", "models", "pull", name],
+        env=environment(HF_HUB_OFFLINE="0"),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        try:
+            until_there(file, size)
+            process.send_signal(how)
+            _, err = process.communicate(timeout=180)
+        finally:
+            process.kill()
+    return process.returncode, err
 
 
 def until_there(file: Path, size: int) -> None:
-    deadline = time.monotonic() + 120
-    while not file.exists() or file.stat().st_size < size:
-        assert time.monotonic() < deadline, f"{file} does not grow"
-        time.sleep(0.02)
+    wait_for(lambda: file.exists() and file.stat().st_size >= size)
 
 
 class TestList:
@@ -170,6 +157,8 @@ class TestPull:
         assert hub.requests == [], "the hub is not asked about what is here"
         assert main(["models", "pull", "our-stt", "--again"]) == 0
         assert hub.requests != []
+        assert main(["models", "pull", "our-stt", "--revision", "v9"]) == 1
+        assert "has no revision v9" in capsys.readouterr().err
 
     @pytest.mark.slow
     @pytest.mark.usefixtures("own_final_model")
@@ -187,12 +176,8 @@ class TestPull:
         assert main(["models", "list", "--json"]) == 0
         output = capsys.readouterr().out
         rows = json.loads(output[output.index("[\n") :])
-        assert {r["name"] for r in rows if r["in_use"]} == {
-            "starter",
-            "church/marian",
-            "our-gemma",
-            "our-stt",
-        }
+        used = {"starter", "church/marian", "our-gemma", "our-stt"}
+        assert {row["name"] for row in rows if row["in_use"]} == used
 
     @pytest.mark.slow
     def test_one_that_fails_does_not_keep_the_others_back(
@@ -205,16 +190,6 @@ class TestPull:
         assert "[model-unknown]" in err
         assert "our-stt is ready" in out
         assert "ships with the program" in out
-
-    def test_no_name(self, capsys: pytest.CaptureFixture[str]) -> None:
-        assert main(["models", "pull"]) == 2
-        assert "models list" in capsys.readouterr().err
-
-    @pytest.mark.slow
-    def test_a_revision(self, hub: Hub, capsys: pytest.CaptureFixture[str]) -> None:
-        assert main(["models", "pull", "our-stt", "--revision", "v9"]) == 1
-        assert "has no revision v9" in capsys.readouterr().err
-        assert main(["models", "pull", "our-stt", "--revision", COMMIT]) == 0
 
     @pytest.mark.slow
     def test_bars_on_a_terminal(self, hub: Hub) -> None:
@@ -253,13 +228,10 @@ class TestPullInItsOwnProcess:
 
     @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
     def test_a_stopped_pull_goes_on_where_it_was(
-        self, hub: Hub, start: Start, how: signal.Signals, capsys: pytest.CaptureFixture[str]
+        self, hub: Hub, how: signal.Signals, capsys: pytest.CaptureFixture[str]
     ) -> None:
         hub.fault = Fault(file="model.bin", pause_s=0.05)
-        first = start("pull", "our-stt")
-        until_there(self.HALF, 1_000_000)
-        first.send_signal(how)
-        code, _, err = ended(first)
+        code, err = stopped_pull("our-stt", how, self.HALF, 1_000_000)
         assert code == (1 if how == signal.SIGINT else -9)
         if how == signal.SIGINT:
             assert "goes on from here" in err
@@ -312,13 +284,10 @@ class TestPullOfWheels:
             yield index
 
     def test_a_stopped_pull_keeps_what_is_finished(
-        self, index: Index, start: Start, capsys: pytest.CaptureFixture[str]
+        self, index: Index, capsys: pytest.CaptureFixture[str]
     ) -> None:
         index.fault = IndexFault(pause_s=0.3)
-        first = start("pull", "ours")
-        until_there(self.KEPT / "church-1-1.0.0.whl", 1)
-        first.send_signal(signal.SIGINT)
-        code, _, err = ended(first)
+        code, err = stopped_pull("ours", signal.SIGINT, self.KEPT / "church-1-1.0.0.whl", 1)
         assert code == 1
         assert "Traceback" not in err
         assert not Path("models/ours").exists()
@@ -467,26 +436,16 @@ class Terminal(io.StringIO):
         return True
 
 
-@pytest.fixture
-def store(tmp_path: Path) -> ModelLibrary:
-    registry(tmp_path, entry("ours", FILES, PARTS, 'licence = "Gemma"\n'))
-    return ModelLibrary(tmp_path)
-
-
-def offer(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
-    index.add("church-1", {f"church_1/data/{path}": data for path, data in FILES.items()})
-    pip_asks_only(monkeypatch, index.url)
-
-
 @pytest.mark.slow
 def test_a_source_that_fails_costs_one_line(
-    store: ModelLibrary, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    registry(store.directory, entry("ours", FILES, PARTS, 'repository = "church/whisper"\n'))
+    registry(tmp_path, entry("ours", FILES, PARTS, 'repository = "church/whisper"\n'))
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
     with index_here() as index, Download() as shown:
-        offer(index, monkeypatch)
-        shown.obtain("ours", store)
+        index.add("church-1", {f"church_1/data/{path}": data for path, data in FILES.items()})
+        pip_asks_only(monkeypatch, index.url)
+        shown.obtain("ours", ModelLibrary(tmp_path))
     err = capsys.readouterr().err.splitlines()
     assert len(err) == 1
     assert err[0].startswith("http://127.0.0.1:9 cannot be reached")
@@ -498,9 +457,10 @@ def test_a_source_that_fails_costs_one_line(
     [("yes\n", True), ("Y\n", True), ("\n", False), ("no\n", False), ("", False)],
 )
 def test_terms_are_asked_for_on_a_terminal(
-    store: ModelLibrary, monkeypatch: pytest.MonkeyPatch, typed: str, accepted: bool
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, typed: str, accepted: bool
 ) -> None:
-    ordered = order(sources("ours", store)[0])
+    registry(tmp_path, entry("ours", FILES, PARTS, 'licence = "Gemma"\n'))
+    ordered = order(sources("ours", ModelLibrary(tmp_path))[0])
     terminal = Terminal()
     monkeypatch.setattr(sys, "stdin", Terminal(typed))
     monkeypatch.setattr(sys, "stderr", terminal)

@@ -39,14 +39,6 @@ def test_what_is_drawn_out_is_shown_added_to_and_removed(
     assert not file.exists()
 
 
-def test_without_notes_there_is_nothing_to_show_or_remove(
-    church: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    for what in ("show", "remove"):
-        assert main(["notes", what]) == 1
-        assert "[notes-missing]" in capsys.readouterr().err
-
-
 @pytest.mark.slow
 def test_notes_that_cannot_be_read_leave_the_others_as_they_were(
     church: Path, capsys: pytest.CaptureFixture[str]

@@ -17,11 +17,6 @@ def test_a_relay_needs_a_server(capsys: pytest.CaptureFixture[str]) -> None:
     assert "[relay-no-server]" in capsys.readouterr().err
 
 
-def test_what_is_no_address_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["relay", "--nats", "http://host"]) == 78
-    assert "nats://captions.example.org:4222" in capsys.readouterr().err
-
-
 def test_a_password_on_the_command_line_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["relay", "--nats", "nats://church:hush@host"]) == 2
     output = capsys.readouterr().err

@@ -14,29 +14,12 @@ import pytest
 from websockets.asyncio.client import connect
 
 from pipeline.cli.commands.replay import Replay
-from pipeline.cli.main import main
 from pipeline.cli.screens import LineScreen
 from pipeline.config.loader import load
 from pipeline.config.schema import Settings
 from pipeline.core.errors import SessionError
 from scripts.support.journal import message, session
 from tests.support.hub import fetch
-
-
-@pytest.mark.parametrize("speed", ["0", "-1", "nan", "fast", "1e9"])
-def test_a_speed_that_cannot_be_is_wrong_usage(
-    speed: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main(["replay", "last", "--speed", speed])
-    assert ended.value.code == 2
-    assert "is not a number above 0" in capsys.readouterr().err
-
-
-def test_a_missing_session_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["replay", "last", "--sessions", str(tmp_path)]) == 1
-    assert "[session-missing]" in capsys.readouterr().err
-
 
 JOURNAL = [
     message(1, "one", "uno", start_s=600.0, end_s=602.0, seq=4),

@@ -88,20 +88,6 @@ def test_a_taken_port_is_left_to_who_has_it(
     assert first.noise[-1] == "2026-11-22T09-30-00: 0 left to review\n"
 
 
-def test_a_session_under_review_is_not_reviewed_twice(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    review = Review(reviewable(tmp_path))
-    assert main(["review", "--sessions", str(tmp_path)]) == 1
-    assert "[session-in-use]" in capsys.readouterr().err
-    review.close()
-
-
-def test_a_missing_session_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["review", "last", "--sessions", str(tmp_path)]) == 1
-    assert "[session-missing]" in capsys.readouterr().err
-
-
 @pytest.mark.slow
 def test_a_rehearsal_without_a_terminal_ends_with_its_report(tmp_path: Path) -> None:
     needs_file(GOLDEN)

@@ -7,7 +7,6 @@ import os
 import signal
 import socket
 import threading
-import time
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -29,6 +28,9 @@ from pipeline.daemon.life.supervisor import NewDay
 from tests.support.daemon import DURATION_S, SCRIPT, Service, all_finals
 from tests.support.fakes import FakeSource, pcm_of
 from tests.support.model_fixtures import pulled, starter_files
+from tests.support.patience import wait_for
+
+pytestmark = pytest.mark.usefixtures("elsewhere")
 
 
 @pytest.fixture(autouse=True)
@@ -38,26 +40,9 @@ def _engines_may_take_their_time(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("command", ["run", "dry-run"])
-def test_a_file_that_is_not_there_ends_it_with_its_name(
-    command: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert main([command, "--input", "nowhere.wav", "--port", "0"]) == 1
-    last = capsys.readouterr().err.splitlines()[-1]
-    assert last.startswith("stark-translate: ")
-    assert "nowhere.wav" in last
-    assert last.endswith("[audio-missing]")
-
-
-@pytest.mark.slow
 def test_a_service_is_not_compared_and_says_so(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("STARK_TRANSLATE__TRANSLATE__COMPARE__ENGINE", "marian")
     for command, warns in (("run", True), ("dry-run", False)):
         assert main([command, "--input", "nowhere.wav", "--port", "0"]) == 1
@@ -65,9 +50,8 @@ def test_a_service_is_not_compared_and_says_so(
 
 
 def test_a_second_translator_that_is_not_there_is_named_by_its_own_key(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("STARK_TRANSLATE__TRANSLATE__COMPARE__ENGINE", "gemma")
     monkeypatch.setenv("STARK_TRANSLATE__TRANSLATE__COMPARE__MODEL", "/nowhere/other.gguf")
     assert main(["dry-run", "--input", "nowhere.wav", "--port", "0"]) == 1
@@ -80,7 +64,6 @@ def test_a_second_translator_that_is_not_there_is_named_by_its_own_key(
 def test_run_says_what_it_runs_on_and_what_would_be_better_and_nothing_where_it_is_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("STARK_TRANSLATE__MODELS__DIRECTORY", str(tmp_path))
     assert main(["run", "--input", "nowhere.wav", "--port", "0"]) == 1
     output = capsys.readouterr().err
@@ -106,16 +89,6 @@ def test_a_service_on_the_translator_that_ships_is_warned_of(
     with structlog.testing.capture_logs() as logs:
         _say_models(settings, mode)
     assert [each["reason"] for each in logs if each["event"] == "starter"] == [TRIAL] * warned
-
-
-@pytest.mark.usefixtures("own_final_model")
-def test_a_pair_of_languages_that_the_models_do_not_know_ends_the_start(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("STARK_TRANSLATE__TRANSLATE__TARGET", "de")
-    assert main(["run", "--input", "nowhere.wav", "--port", "0"]) == 78
-    assert "starter translates en-es, en-fr" in capsys.readouterr().err
 
 
 def watch_until_a_second_session(
@@ -187,17 +160,12 @@ def test_at_the_quiet_hour_a_new_session_begins_and_the_old_one_gets_its_report(
     first, second = held
     assert (app, code) == (second.app, 0)
     assert sessions_of(seen) == [first.app.folder.name, second.app.folder.name]
-    of_first = seen[
-        : next(i for i, m in enumerate(seen) if m.get("session") == sessions_of(seen)[1])
-    ]
-    assert "ended" not in {m.get("state") for m in of_first}
+    joined = next(i for i, m in enumerate(seen) if m.get("session") == sessions_of(seen)[1])
+    assert "ended" not in {m.get("state") for m in seen[:joined]}
     assert first.finals() == all_finals("gemma"), "nothing of the old one is lost"
     assert first.records("event")[-1]["event"] == "end"
     report = first.app.folder / "report.html"
-    for _ in range(600):
-        if report.exists():
-            break
-        time.sleep(0.1)
+    wait_for(report.exists)
     assert "sentence number one" in report.read_text(encoding="utf-8")
 
 

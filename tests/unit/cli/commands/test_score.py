@@ -84,19 +84,6 @@ def test_agreement_by_an_embedding_model(
 
 
 @pytest.mark.slow
-def test_a_model_without_an_estimator_that_takes_one(
-    session: Session, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["score", str(session.folder), "--model", "x.ckpt"]) == 2
-    assert "[model-unused]" in capsys.readouterr().err
-
-
-def test_a_session_that_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["score", "last", "--sessions", str(tmp_path)]) == 1
-    assert "[session-missing]" in capsys.readouterr().err
-
-
-@pytest.mark.slow
 def test_a_folder_that_cannot_be_written(
     tmp_path: Path, session: Session, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import shlex
-import subprocess
-import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from pipeline.cli.commands import serve_model
 from pipeline.cli.main import main
 from pipeline.models.resolve import resolve
+from scripts.support.program import call
+from tests.support.programs import put_program
 
 pytestmark = pytest.mark.usefixtures("elsewhere", "own_final_model")
 
@@ -21,11 +19,8 @@ pytestmark = pytest.mark.usefixtures("elsewhere", "own_final_model")
 @pytest.fixture
 def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Put a llama-server onto the PATH that records its arguments."""
-    file = tmp_path / "llama-server"
-    file.write_text(f'#!/bin/sh\necho "$@" > {tmp_path}/given\n')
-    file.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
-    return file
+    put_program(tmp_path, f'echo "$@" > {tmp_path}/given', monkeypatch, "llama-server")
+    return tmp_path / "llama-server"
 
 
 def shown(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[str]:
@@ -48,7 +43,9 @@ def test_llama_server_gets_the_settings_of_the_final_translator(
     Path("config.toml").write_text(
         "[translate.final]\ngpu_layers = -1\nthreads = 1\nbatch = 512\ncontext = 1024\n"
     )
-    command = shown(capsys, "--host", "0.0.0.0", "--port", "9000", "--rooms", "3", "--threads", "4")
+    Path("key").write_text("s3cret")
+    given = "--host 0.0.0.0 --port 9000 --rooms 3 --threads 4 --key-file key"
+    command = shown(capsys, *given.split())
     assert command[0] == str(program)
     assert option(command, "--model") == str(resolve("gemma", "starter"))
     asked = {
@@ -60,16 +57,9 @@ def test_llama_server_gets_the_settings_of_the_final_translator(
         "--n-gpu-layers": "999",
         "--threads": "4",
         "--batch-size": "512",
+        "--api-key-file": "key",
     }
     assert {name: option(command, name) for name in asked} == asked
-
-
-def test_llama_server_reads_the_key_from_its_file(
-    program: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "key").write_text("s3cret")
-    command = shown(capsys, "--key-file", "key")
-    assert option(command, "--api-key-file") == "key"
 
 
 def test_where_no_server_is_installed(
@@ -107,32 +97,9 @@ def test_a_machine_that_asks_a_server_itself_has_no_model_to_serve(
     assert shown(capsys, "--model", "starter")
 
 
-@pytest.mark.parametrize("number", ["0", "x", "99999"])
-@pytest.mark.parametrize(
-    ("flag", "says"),
-    [
-        ("--port", "is no port: 1 to 65535"),
-        ("--rooms", "is no number between 1 and 64"),
-        ("--threads", "is no number between 1 and 1024"),
-    ],
-)
-def test_numbers_that_make_no_sense(
-    flag: str, number: str, says: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main(["serve-model", flag, number])
-    assert ended.value.code == 2
-    assert f"argument {flag}: '{number}' {says}" in capsys.readouterr().err
-
-
 @pytest.mark.slow
 def test_it_becomes_the_server(program: Path, tmp_path: Path) -> None:
-    done: subprocess.CompletedProcess[Any] = subprocess.run(
-        [sys.executable, "-m", "pipeline", "serve-model", "--port", "9000"],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[4])},
-        capture_output=True,
-        check=True,
-    )
-    assert b"starting: " in done.stderr
+    done = call("serve-model", "--port", "9000", cwd=tmp_path)
+    assert done.returncode == 0
+    assert "starting: " in done.stderr
     assert "--port 9000" in (tmp_path / "given").read_text()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import os
 import signal
 import time
 import webbrowser
@@ -23,6 +22,7 @@ from pipeline.server.addresses import unbound
 from pipeline.session.reader import JOURNAL
 from scripts.support.journal import message, session
 from scripts.support.program import Program, started
+from tests.support.programs import put_program
 
 HEALTH = {
     "state": "no-audio",
@@ -37,7 +37,6 @@ HEALTH = {
     "clients": {"audience": 12, "projector": 1, "operator": 0},
 }
 SYSTEMCTL = """\
-#!/bin/sh
 [ "$1" = show ] && exec printf 'LoadState=loaded\\nActiveState=active\\nMainPID=%s\\n' "$UNIT_PID"
 echo "$@" >> asked
 """
@@ -125,20 +124,24 @@ def test_a_program_that_ends_by_itself_meanwhile_needs_no_stop(
     assert says in "".join(capsys.readouterr())
 
 
-def put_systemctl(folder: Path, script: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Put a script first on the path, as systemctl and journalctl."""
-    for name in ("systemctl", "journalctl"):
-        (folder / name).write_text(script)
-        (folder / name).chmod(0o755)
-    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
-
-
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("before", "commands"),
+    [
+        ("", [f"stop {UNIT}", f"-u {UNIT} -e"]),
+        # `stark-translate install` makes a unit of the user's own systemd.
+        (
+            "[ \"$1$2\" = show-p ] && exec printf 'LoadState=not-found\\n'\n",
+            [f"stop --user {UNIT}", f"--user -u {UNIT} -e"],
+        ),
+    ],
+    ids=["the machine's", "the user's"],
+)
 def test_what_systemd_has_started_systemd_ends(
-    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    before: str, commands: list[str], folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """After a signal systemd would start it again."""
-    put_systemctl(folder, SYSTEMCTL, monkeypatch)
+    put_program(folder, before + SYSTEMCTL, monkeypatch, "systemctl", "journalctl")
     with started("replay", cwd=folder) as program:
         port = port_of(program)
         monkeypatch.setenv("UNIT_PID", str(program.process.pid))
@@ -148,28 +151,7 @@ def test_what_systemd_has_started_systemd_ends(
         assert main(["stop", "--port", port]) == 0
         assert program.end() == 0
     assert main(["logs"]) == 0
-    commands = (folder / "asked").read_text().splitlines()
-    assert commands == ["stop stark-translate.service", "-u stark-translate.service -e"]
-    capsys.readouterr()
-
-
-@pytest.mark.slow
-def test_what_the_user_s_own_systemd_has_started_it_ends(
-    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """`stark-translate install` makes a unit that restarts whatever ends by a signal."""
-    others = "[ \"$1$2\" = show-p ] && exec printf 'LoadState=not-found\\n'\n"
-    script = SYSTEMCTL.replace("[", f"{others}[", 1)
-    put_systemctl(folder, script, monkeypatch)
-    with started("replay", cwd=folder) as program:
-        port = port_of(program)
-        monkeypatch.setenv("UNIT_PID", str(program.process.pid))
-        assert main(["stop", "--port", port]) == 0
-        assert program.process.poll() is None
-    assert main(["logs"]) == 0
-    commands = (folder / "asked").read_text().splitlines()
-    assert commands == [f"stop --user {UNIT}", f"--user -u {UNIT} -e"]
-    capsys.readouterr()
+    assert (folder / "asked").read_text().splitlines() == commands
 
 
 def test_without_systemd_the_events_of_a_session_are_shown(

@@ -78,12 +78,9 @@ def test_a_sword_module_is_added_like_any_other_bible(
     assert "Unpack it" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("changes", "code"),
-    [({"--name": "../x"}, 2), ({"--lang": "Spanish"}, 2), ({"--licence": " "}, 2)],
-)
-def test_wrong_options_are_refused(tmp_path: Path, changes: dict[str, str], code: int) -> None:
-    assert add(tmp_path, **changes) == code
+@pytest.mark.parametrize("changes", [{"--name": "../x"}, {"--lang": "Spanish"}, {"--licence": " "}])
+def test_wrong_options_are_refused(tmp_path: Path, changes: dict[str, str]) -> None:
+    assert add(tmp_path, **changes) == 2
     assert not editions.own_directory().exists()
 
 
