@@ -55,7 +55,9 @@ def _list(arguments: argparse.Namespace) -> int:
     ]
     for term in terms:
         place = "the church" if term.source == own else "the program"
-        facts = (", ".join(term.say), ", ".join(term.write), ", ".join(term.also), place)
+        # An entry of exceptions has a hundred phrases.
+        said = [phrase for phrase in term.say if asked in key(phrase)] or term.say
+        facts = (", ".join(said), ", ".join(term.write), ", ".join(term.also), place)
         # A phrase may contain brackets, which Rich would read as markup.
         table.add_row(*map(escape, facts))
     Console(soft_wrap=True).print(table)

@@ -64,7 +64,7 @@ def _dashboard(arguments: argparse.Namespace) -> int:
         raise SessionError("session-missing", message, "Name the folder with --sessions.")
     out: Path = arguments.out or directory / DASHBOARD
     _write(out, dashboard(folders, DataFolder(Path(settings.learn.directory))))
-    print(f"{len(folders)} services are in {out}", file=sys.stderr)
+    print(f"Services in {out}: {len(folders)}", file=sys.stderr)
     return 0
 
 

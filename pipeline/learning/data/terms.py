@@ -7,7 +7,7 @@ found in a correction or a rule of the dictionary.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
@@ -80,9 +80,9 @@ def proposed_rules(
     """Return rules to propose for the dictionary, from pairs of (heard, said).
 
     A rule is proposed for a name, or for words misheard twice. `known` are phrases that a rule
-    already matches. `small_words` counts everyday words: a rule for such a word alone would damage
-    correct sentences, so the rule includes its neighbours, as in "soul of Tarsus". A phrase of
-    only everyday words gets no rule.
+    already matches; what consists of them needs none. `small_words` counts everyday words: a rule
+    for such a word alone would damage correct sentences, so the rule includes its neighbours, as in
+    "soul of Tarsus". A phrase of only everyday words gets no rule.
     """
     heard_already = {key(phrase) for phrase in known}
     counts: Counter[tuple[str, str]] = Counter()
@@ -106,8 +106,17 @@ def proposed_rules(
     return [
         Confusion(said, heard, count)
         for (said, heard), count in ranked
-        if (count >= _OFTEN or (said, heard) in names) and key(heard) not in heard_already
+        if (count >= _OFTEN or (said, heard) in names)
+        and not _is_made_of(key(heard).split(), heard_already)
     ]
+
+
+def _is_made_of(heard: Sequence[str], phrases: Collection[str]) -> bool:
+    """Whether words are known phrases one after another."""
+    return not heard or any(
+        " ".join(heard[:end]) in phrases and _is_made_of(heard[end:], phrases)
+        for end in range(1, len(heard) + 1)
+    )
 
 
 def is_everyday(heard: Sequence[str], small_words: Mapping[str, int]) -> bool:

@@ -25,7 +25,11 @@ def test_entries_are_listed_the_churchs_own_marked(
     assert "1 of " in out
     assert str(own) in out
     assert main(["glossary", "list", "covenant"]) == 0
-    assert "alianza" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "alianza" in out
+    # Of an entry with many exceptions only those with the word.
+    assert "membership covenant" in out
+    assert "heaven help" not in out
 
 
 def test_a_broken_file_is_explained(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -36,12 +36,13 @@ def test_a_rule_is_a_whole_phrase_and_never_of_everyday_words_alone() -> None:
         ("he was a soul for us", "he was a Saul for us"),
         ("the soul Tarsus knew", "the Saul Tarsus knew"),
         ("read romance first", "read Romans first"),
+        ("the profit habbycook waited", "the prophet Habakkuk waited"),
         ("sing a some today", "sing a psalm today"),
     ]
     everyday = dict.fromkeys(
         ["he", "was", "a", "soul", "for", "us", "the", "some", "sing", "today", "kill"], 3
     )
-    proposed = proposed_rules(spoken, ["romance"], everyday)
+    proposed = proposed_rules(spoken, ["romance", "profit", "habbycook"], everyday)
     assert {(each.heard, each.said) for each in proposed} == {
         ("easy kill", "Ezekiel"),
         ("the soul Tarsus", "the Saul Tarsus"),
