@@ -32,7 +32,7 @@ def _sessions(arguments: argparse.Namespace) -> int:
     if not found:
         what = f"no session of {arguments.day!r}" if arguments.day else "no session"
         fix = "--sessions or session.directory names another folder."
-        raise SessionError("session-missing", f"There is {what} in {directory}.", fix)
+        raise SessionError("session-missing", f"There is {what} in {directory.absolute()}.", fix)
     shown = found if arguments.all else found[-_MOST:]
     if len(shown) < len(found):
         print(f"{len(found) - len(shown)} older ones: --all")
