@@ -64,7 +64,8 @@ def _dashboard(arguments: argparse.Namespace) -> int:
         raise SessionError("session-missing", message, "Name the folder with --sessions.")
     out: Path = arguments.out or directory / DASHBOARD
     _write(out, dashboard(folders, DataFolder(Path(settings.learn.directory))))
-    print(f"{len(folders)} services are in {out}", file=sys.stderr)
+    many = "1 service is" if len(folders) == 1 else f"{len(folders)} services are"
+    print(f"{many} in {out}", file=sys.stderr)
     return 0
 
 
