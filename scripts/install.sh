@@ -20,7 +20,7 @@ sudo scripts/install.sh --uninstall --purge   ... and settings, sessions, models
 An upgrade keeps the version before. The new one must accept the settings, or nothing changes; where it
 does not start, the old one comes back. Packages that were added to it by pip are taken along.
 
-What goes where: the program in /opt/stark-translate, settings in /etc/stark-translate (never overwritten),
+What goes where: the program in /opt/stark-translate, its command in /usr/local/bin, settings in /etc/stark-translate (never overwritten),
 sessions, models and the operator's token in /var/lib/stark-translate, units in /etc/systemd/system.
 TEXT
 }
@@ -51,7 +51,7 @@ done
 source=$(cd "$(dirname "$0")/.." && pwd)
 name=stark-translate
 opt=$root/opt/$name etc=$root/etc/$name state=$root/var/lib/$name
-units=$root/etc/systemd/system sysusers=$root/usr/lib/sysusers.d
+bin=$root/usr/local/bin/$name units=$root/etc/systemd/system sysusers=$root/usr/lib/sysusers.d
 files=("$name.service" "$name-start.timer" "$name-stop.timer" "$name-stop.service")
 # Not enabled: whether, when and where to learn is the church's choice (docs/LEARNING.md).
 files+=("$name-learn.service" "$name-learn.timer" "$name-train.service" "$name-train.timer" "$name-learn-sync.service")
@@ -60,6 +60,11 @@ changed=no
 say() {
   changed=yes
   printf '%s\n' "$1"
+}
+
+# Whether the command is there for us to write, and not somebody else's.
+ours() {
+  [[ ! -e $bin ]] || grep -qs "/opt/$name/venv" "$bin"
 }
 
 # Systemd of the machine we run on is told nothing about another root.
@@ -77,6 +82,7 @@ if [[ $uninstall == yes ]]; then
   done
   rm -rf "$units/$name.service.d"
   rm -f "$sysusers/$name.conf"
+  [[ -e $bin ]] && ours && rm "$bin" && say "removed $bin"
   [[ -e $opt ]] && rm -rf "$opt" "$opt.old" && say "removed $opt"
   systemd daemon-reload
   if [[ $purge == yes ]]; then
@@ -246,7 +252,12 @@ if [[ ! -e $etc/environment ]]; then
   say "wrote $etc/environment"
 fi
 
-# 4. The units
+# 4. The command and the units
+if ours; then
+  write "$source/systemd/$name.sh" "$bin" 755
+else
+  echo "Left alone: $bin, which is another program's. The service's is $opt/venv/bin/$name."
+fi
 put_units "$source/systemd"
 version=$(systemctl --version 2>/dev/null | sed -n '1s/^systemd \([0-9]*\).*/\1/p')
 if ((${version:-0} >= 254)); then
@@ -282,6 +293,6 @@ fi
 cat <<TEXT
 Installed. Next:
   1. /etc/$name/config.toml: the microphone, the models, and server.host = "0.0.0.0" to let phones in
-  2. sudo -u $name /opt/$name/venv/bin/$name check --config /etc/$name/config.toml   (while the service is stopped)
+  2. $name check   (while the service is stopped)
   3. systemctl restart $name; systemctl status $name
 TEXT

@@ -201,8 +201,10 @@ def scan(sounddevice: Any) -> tuple[Device, ...]:
 
 
 def _missing(sentence: str, found: Sequence[Device]) -> AudioError:
-    there = f"There are: {_list(found)}." if found else "There is none at all: is it plugged in?"
-    return AudioError("audio-device-missing", sentence, f"{there} Set audio.device.")
+    fix = f"There are: {_list(found)}. Set audio.device."
+    if not found:
+        fix = "There is none at all: plug it in, or caption a recording with --input FILE."
+    return AudioError("audio-device-missing", sentence, fix)
 
 
 def _full_name(device: Device) -> str:

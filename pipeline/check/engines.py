@@ -407,7 +407,8 @@ def faster(name: str) -> str:
     if name.startswith("server-"):
         return f"Have the server take a smaller model, or make finals here ({section}.engine)."
     return (
-        f"Give it more {section}.threads if there are idle cores, else a smaller {section}.model."
+        "If another program keeps the machine busy, check again without it. Else give it more "
+        f"{section}.threads if there are idle cores, or a smaller {section}.model."
     )
 
 

@@ -10,6 +10,7 @@ import difflib
 import json
 import os
 import re
+import sys
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
@@ -47,6 +48,8 @@ _PLAIN = {
 }
 """Plain sentences for pydantic error types whose own message only programmers understand."""
 SYSTEM_FILE = Path("/etc/stark-translate/config.toml")
+INSTALLED = "/opt/stark-translate/venv"
+"""Where scripts/install.sh puts the program."""
 _MOST_BYTES = 256_000
 """Thirty times the shipped file. tomllib needs seconds to read a megabyte of nested tables."""
 _LONGEST_LINE = 4000
@@ -79,7 +82,7 @@ class Loaded:
 def load(file: Path | None = None, flags: Mapping[str, Any] | None = None) -> Loaded:
     """Merge file, environment and flags, and check the result.
 
-    If `file` is None, ./config.toml or /etc/stark-translate/config.toml is read if it exists.
+    If `file` is None, that of `file_in_force` is read if it exists.
     `flags` has key paths: `{"server.port": 0}`. Raises ConfigError naming every wrong key.
     """
     chosen = file or file_in_force()
@@ -121,7 +124,10 @@ def load(file: Path | None = None, flags: Mapping[str, Any] | None = None) -> Lo
 
 def file_in_force() -> Path | None:
     """Return the default file: ./config.toml, else the system file, else None."""
-    return next((file for file in (Path("config.toml"), SYSTEM_FILE) if file.is_file()), None)
+    # The service's own program: its administrator may type a command in the checkout, which has
+    # another config.toml, or as the service's user in a home that is closed to it.
+    others = [] if sys.prefix == INSTALLED else [Path("config.toml")]
+    return next((file for file in (*others, SYSTEM_FILE) if file.is_file()), None)
 
 
 def changed(settings: Settings, values: Mapping[str, Any]) -> Settings:
@@ -164,9 +170,10 @@ def _read(file: Path) -> dict[str, Any]:
                 raise ConfigError("config-too-large", message, "Part a list into several lines.")
         tree = tomllib.loads(text)
     except OSError as error:
-        raise ConfigError(
-            "config-unreadable", f"{file}: {error.strerror}.", "Check the path given to --config."
-        ) from None
+        fix = "Check the path given to --config."
+        if isinstance(error, PermissionError):
+            fix = "Run this as a user who may read it (sudo -u NAME)."
+        raise ConfigError("config-unreadable", f"{file}: {error.strerror}.", fix) from None
     except UnicodeDecodeError as error:
         message = f"{file} is not valid TOML: {error}."
         raise ConfigError("config-not-toml", message, "Save it as plain text in UTF-8.") from None

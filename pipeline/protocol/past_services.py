@@ -22,6 +22,9 @@ class PastService:
     length_s: float
     source: str
     target: str
+    """The language of the captions that are read: the first one's if no other was asked for."""
+    targets: tuple[str, ...]
+    """All caption languages, the first one first."""
     mode: Mode
     """How it was run: rehearsals and demos are not for everybody."""
 
@@ -65,12 +68,13 @@ class Archive(Protocol):
         """Return how a service was run. Raises SessionError."""
         ...
 
-    # A name comes from a page, so each method below must look it up among the existing ones.
-    def read(self, name: str) -> ReadService:
+    # Names and languages come from a page, so each method below must look them up among the
+    # existing ones. Without a language it is the first one.
+    def read(self, name: str, lang: str = "") -> ReadService:
         """Return a service's texts. Raises SessionError."""
         ...
 
-    def download(self, name: str, which: str, form: str) -> Download:
+    def download(self, name: str, which: str, form: str, lang: str = "") -> Download:
         """Return a service as a file. Raises SessionError."""
         ...
 

@@ -31,6 +31,7 @@ from pipeline.review.report_tables import (
 from pipeline.review.report_timeline import ReportedSession, session_timeline
 from pipeline.review.wording import GRADES, filter_reason
 from pipeline.session.reader import started
+from pipeline.workers.degradation import LIMIT_S, Rung
 
 # In descending order: the first one that is reached is used.
 _SHARES = ((0.95, "Nearly all"), (0.7, "Most"), (0.4, "About half"), (0.1, "Some"), (0.0, "Few"))
@@ -117,6 +118,11 @@ def _lede(session: ReportedSession) -> str:
             text += (
                 " The recording was played as fast as the machine could, so most of that is"
                 " waiting: only real time tells how quick captions are."
+            )
+        elif took.p50 / 1000 > LIMIT_S[Rung.PARTIAL_ENGINE_FINALS]:
+            text += (
+                " This machine is too slow for its models, or was busy with something else:"
+                " stark-translate budget names those that fit."
             )
     return text
 

@@ -53,6 +53,7 @@ def kept_token(directory: Path) -> str:
         reason = error.strerror if isinstance(error, OSError) else "it is not text"
         raise SessionError(
             "token-missing",
-            f"The daemon's operator token {file} cannot be read: {reason}.",
-            "Is it running? Then name its own --config or --sessions, and run this as its user.",
+            f"The daemon's operator token {file.absolute()} cannot be read: {reason}.",
+            "Is it running? If not, `stark-translate run` starts it; if so, name its own --config "
+            "or --sessions, and run this as its user.",
         ) from None

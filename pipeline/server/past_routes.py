@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from http import HTTPStatus
 from typing import Literal, TypeAlias
-from urllib.parse import unquote
+from urllib.parse import parse_qsl, unquote
 
 import orjson
 from websockets.datastructures import Headers
@@ -24,7 +24,7 @@ from pipeline.server.pages import refuse, respond
 
 PREFIX = "/past"
 """`/past` is the list, `/past/NAME` a service, `/past/NAME/both.srt` a file of it, and
-`/past/dashboard.html` the page of all services."""
+`/past/dashboard.html` the page of all services. `?lang=fr` asks for another caption language."""
 
 Readers: TypeAlias = Literal["off", "operators", "everyone"]
 Admit: TypeAlias = Callable[[str, Headers, str], Awaitable[object]]
@@ -88,7 +88,7 @@ class PastRoutes:
             if (refusal := await self._refusal(request, address)) is not None:
                 return refusal
             async with asyncio.timeout(_ANSWER_S):
-                response = await self._made(self._services, request.path.partition("?")[0])
+                response = await self._made(self._services, request.path)
         except TimeoutError:
             return refuse(HTTPStatus.SERVICE_UNAVAILABLE, _BUSY, {"Retry-After": "5"})
         except ProtocolError as problem:
@@ -114,8 +114,8 @@ class PastRoutes:
         challenge = {"WWW-Authenticate": "Bearer"}
         return refuse(HTTPStatus.UNAUTHORIZED, "Send the operator's token first.", challenge)
 
-    async def _made(self, services: Archive, path: str) -> Response:
-        """Return the response for a path, made in the thread when it is its turn.
+    async def _made(self, services: Archive, target: str) -> Response:
+        """Return the response for a path and query, made in the thread when it is its turn.
 
         Raises TimeoutError if too many requests wait already.
         """
@@ -123,7 +123,7 @@ class PastRoutes:
             raise TimeoutError
         # Read on the event loop's thread, where `Hub.configure` changes it.
         for_everyone = self.readers == "everyone"
-        make = partial(_make, services, path, for_everyone=for_everyone)
+        make = partial(_make, services, target, for_everyone=for_everyone)
         self._waiting += 1
         try:
             # A timeout ends only the wait: the thread still finishes its response, for nobody.
@@ -132,8 +132,10 @@ class PastRoutes:
             self._waiting -= 1
 
 
-def _make(services: Archive, path: str, *, for_everyone: bool) -> Response:
+def _make(services: Archive, target: str, *, for_everyone: bool) -> Response:
     """Return the list, a service or a file. Raises SessionError."""
+    path, _, query = target.partition("?")
+    lang = dict(parse_qsl(query)).get("lang", "")
     if path == _DASHBOARD:
         return respond(HTTPStatus.OK, services.dashboard(), _TYPES["html"])
     parts = [unquote(part) for part in path.removeprefix(PREFIX).strip("/").split("/")]
@@ -144,10 +146,10 @@ def _make(services: Archive, path: str, *, for_everyone: bool) -> Response:
         case [""]:
             return _list(services, for_everyone=for_everyone)
         case [name]:
-            return respond(HTTPStatus.OK, orjson.dumps(services.read(name)), _TYPES["json"])
+            return respond(HTTPStatus.OK, orjson.dumps(services.read(name, lang)), _TYPES["json"])
         case [name, file]:
             which, _, form = file.partition(".")
-            made = services.download(name, which, form)
+            made = services.download(name, which, form, lang)
             # The name needs no quoting: `download` leaves only letters, digits and `.+_-` in it.
             disposition = {"Content-Disposition": f'attachment; filename="{made.name}"'}
             return respond(HTTPStatus.OK, made.content, _TYPES[form], disposition)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -17,6 +18,7 @@ from pipeline.captions.redaction import MARK
 from pipeline.captions.subtitles import languages, newest, plain
 from pipeline.core.errors import ProtocolError, SessionError
 from pipeline.core.types import Mode
+from pipeline.protocol.caption import CaptionMessage
 from pipeline.protocol.codec import parse_caption
 from pipeline.protocol.past_services import Download, PastService, ReadParagraph, ReadService
 from pipeline.records.health import HealthRecord
@@ -24,6 +26,7 @@ from pipeline.records.utterance import UtteranceRecord
 from pipeline.session.reader import (
     JOURNAL,
     RECORDS,
+    extra_targets,
     left_out,
     parse_record,
     read_journal,
@@ -59,13 +62,14 @@ class PastServices:
         """Return the mode of a service. Raises SessionError (session-missing)."""
         return _mode(self._folder(name))
 
-    def read(self, name: str) -> ReadService:
+    def read(self, name: str, lang: str = "") -> ReadService:
         """Return a service's texts. Raises SessionError (session-missing, -unreadable, -empty)."""
         folder = self._folder(name)
-        captions = newest(read_journal(folder))
         service = self._described(folder)
+        captions = newest(_journal(folder, service, lang))
         if service is None or not captions:
             raise _nothing_said(folder)
+        service = replace(service, target=lang or service.target)
         read = [
             ReadParagraph(
                 start_s=round(paragraph[0].start_s, 2),
@@ -76,7 +80,7 @@ class PastServices:
         ]
         return ReadService(service=service, paragraphs=tuple(read), left_out=left_out(folder))
 
-    def download(self, name: str, which: str, form: str) -> Download:
+    def download(self, name: str, which: str, form: str, lang: str = "") -> Download:
         """Return a service as a file: `which` of its texts, in a format of `export`.
 
         Raises SessionError (session-missing, -unreadable, -empty, export-format).
@@ -89,7 +93,7 @@ class PastServices:
                 f"There are {', '.join(WHICH)}, each as {known}.",
             )
         folder = self._folder(name)
-        messages = read_journal(folder)
+        messages = _journal(folder, self._described(folder), lang)
         captions = newest(messages)
         if not captions:
             raise _nothing_said(folder)
@@ -167,8 +171,19 @@ def _described(folder: Path) -> PastService | None:
         length_s=round(max(caption.end_s for caption in captions), 1),
         source=source,
         target=target,
+        targets=(target, *extra_targets(folder)),
         mode=_mode(folder),
     )
+
+
+def _journal(folder: Path, service: PastService | None, lang: str) -> list[CaptionMessage]:
+    """Return the captions in a language, "" for the first one. Raises SessionError."""
+    if service is None or lang in ("", service.target):
+        return read_journal(folder)
+    if lang not in service.targets:
+        message = f"There are no captions of {folder.name} in {lang!r}."
+        raise SessionError("session-missing", message, f"There are {', '.join(service.targets)}.")
+    return read_journal(folder, lang)
 
 
 def _mode(folder: Path) -> Mode:

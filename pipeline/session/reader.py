@@ -172,7 +172,9 @@ def find_session(name: str, directory: Path) -> Path:
     else:
         names = ", ".join(folder.name for folder in existing[-_LISTED:])
         fix = f"The newest are: {names}." if len(existing) > _LISTED else f"There are: {names}."
-    raise SessionError("session-missing", f"There is no session {name!r} in {directory}.", fix)
+    raise SessionError(
+        "session-missing", f"There is no session {name!r} in {directory.absolute()}.", fix
+    )
 
 
 def sessions(directory: Path) -> list[Path]:

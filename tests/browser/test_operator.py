@@ -124,6 +124,7 @@ def test_a_tablet_is_let_in_by_six_digits_and_stays_in(hall: OperatorServer, vis
     desk = setup(opened(visit))
     desk.get_by_role("button", name="Add a volunteer").click()
     expect(desk.locator("#invitation")).to_be_visible()
+    expect(desk.locator("#invitation-for")).to_contain_text("Only this computer")
     code = desk.locator("#invitation-code").inner_text()
     assert len(code.replace(" ", "")) == 6
     tablet = desk.context.browser.new_context(**TABLET).new_page()  # type: ignore[union-attr]
@@ -235,10 +236,13 @@ def test_level_peak_clipping_silence_faults_and_new_settings(
 def test_pause_blank_and_undo_are_one_press(hall: OperatorServer, visit: Visit) -> None:
     page = opened(visit)
     people = audience(visit)
+    hall.hear(1, "Peace.", "Paz.")
+    expect(page.locator(".badge")).to_be_visible()
     expect(page.locator("#undo")).to_be_disabled()
     page.locator("#blank").click()
     expect(people.locator("#status-text")).to_have_text("Captions are off for a moment")
     expect(page.locator("#blank .word")).to_have_text("Show again")
+    expect(page.locator(".badge")).to_be_hidden()
     page.locator("#pause").click()
     expect(page.locator("#pause .word")).to_have_text("Resume")
     assert (hall.facts.paused, hall.facts.blank) == (True, True)

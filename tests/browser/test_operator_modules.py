@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Page
 
 from pipeline.core.types import State
+from pipeline.workers.degradation import REASON
 
 pytestmark = pytest.mark.browser
 
@@ -241,7 +242,7 @@ def test_the_level_holds_its_peak_and_warns(page: Page) -> None:
     ("server", "word", "tone"),
     [
         (("open", "listening", ""), "Listening", "good"),
-        (("open", "speech", "a little behind: fewer partial captions"), "Speech", "wait"),
+        (("open", "speech", "sound lost"), "Speech", "wait"),
         (("open", "no-audio", "microphone lost: USB"), "Microphone lost", "bad"),
         (("open", "muted", "USB gives nothing but zeros"), "No sound", "bad"),
         (("open", "fault", "transcribe: crash"), "Fault", "bad"),
@@ -269,6 +270,14 @@ def test_a_glance_says_the_state(
         assert seen["reason"].lower().startswith(reason.lower())
     if tone == "bad":
         assert seen["reason"].endswith(".")
+
+
+def test_what_is_left_out_is_told_in_the_words_of_the_desk(page: Page) -> None:
+    reasons = [f"{each} (the recognizer is late); no room" for each in REASON.values() if each]
+    views = [{"link": "open", "state": "speech", "reason": reason} for reason in reasons]
+    told = run(page, "operator/state", "return v.map((x) => m.glance(x).reason)", *views)
+    assert told[0] == "Left out to keep up: some words while they are spoken. No room."
+    assert [each for each in told if not each.startswith("Left out to keep up: ")] == []
 
 
 def test_every_glance_has_an_icon_on_the_page(page: Page) -> None:

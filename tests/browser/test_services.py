@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
+from pipeline.protocol.codec import encode
 from scripts.support.display_server import DisplayServer
 from scripts.support.journal import message, session, utc
 from scripts.support.records import health_record
@@ -72,6 +73,24 @@ def test_a_service_is_found_read_in_both_languages_and_downloaded(
     page.go_back()
     expect(page.locator("#services li")).to_have_count(2)
     expect(page.locator("#service")).to_be_hidden()
+
+
+def test_a_reader_of_another_language_finds_it_open_and_turns_to_the_others(
+    kept: Path, visit: Visit
+) -> None:
+    french = message(1, "Grace & <b>peace</b>.", "Grâce et paix.", lang="fr")
+    (kept / DAY / "captions.fr.jsonl").write_bytes(encode(french) + b"\n")
+    page = visit("/services#token=secret", locale="fr-CA")
+    expect(page.locator("#services .about").nth(1)).to_contain_text("Español, Français")
+    page.locator("#services a").nth(1).click()
+    expect(page.locator("#text p")).to_have_text(["Grace & <b>peace</b>.", "Grâce et paix."])
+    page.get_by_role("button", name="Español").click()
+    expect(page.locator("#text p")).to_have_text(["Gracia y paz.", "Amén."])
+    page.get_by_role("button", name="Français").click()
+    expect(page.locator("#text p")).to_have_text(["Grâce et paix."])
+    with page.expect_download() as waiting:
+        page.get_by_role("button", name="Word", exact=True).click()
+    assert waiting.value.suggested_filename == f"{DAY}.fr.docx"
 
 
 def test_the_page_asks_for_a_token_and_forgets_a_wrong_one(visit: Visit) -> None:

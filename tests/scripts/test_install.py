@@ -188,6 +188,17 @@ def test_one_goes_back_and_forward_between_two_versions(church: Path) -> None:
     assert upgrade(church).stdout == "Nothing has changed.\n"
 
 
+def test_the_command_is_on_the_path_and_leaves_another_s_alone(church: Path) -> None:
+    command = church / "usr" / "local" / "bin" / NAME
+    assert os.access(command, os.X_OK)
+    assert upgrade(church, "--uninstall").returncode == 0
+    assert not command.exists()
+    command.write_text("another program")
+    assert f"Left alone: {command}" in upgrade(church).stdout
+    upgrade(church, "--uninstall")
+    assert command.read_text() == "another program"
+
+
 def test_a_version_that_refuses_the_settings_is_not_put_in_force(church: Path) -> None:
     opt, refuses = church / "opt" / NAME, church / "refuses"
     refuses.touch()

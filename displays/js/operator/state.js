@@ -32,6 +32,26 @@ const REASONS = {
   "captions go on by themselves when somebody speaks": wording.reason_song,
 };
 
+// What the server says that it leaves out to keep up; a bracket after it names the slow part.
+const LEFT_OUT = {
+  "a little behind: fewer partial captions": wording.rung_fewer_partials,
+  "behind: no partial captions": wording.rung_no_partials,
+  "behind: the quick translator makes the finals": wording.rung_partial_finals,
+  "far behind: captions in the spoken language at first": wording.rung_source,
+  "too far behind: captions come late": wording.rung_behind,
+};
+
+/** The server's reasons, joined by "; ", in the words of the desk as far as it knows them. */
+function reasonWords(reasons) {
+  return reasons
+    .split("; ")
+    .map((reason) => {
+      const leftOut = LEFT_OUT[reason.split(" (")[0]];
+      return leftOut ? `${wording.fact_rung}: ${leftOut}.` : (REASONS[reason] ?? isolate(sentence(reason)));
+    })
+    .join(" ");
+}
+
 /** The label of the off-record button: what it will do, or that it ends it. */
 export function offRecordWords(on) {
   return on ? wording.off_record_back : wording.off_record_hold;
@@ -69,7 +89,7 @@ export function glance({ link, state, reason, offRecord = false }) {
   const name = link === "open" || over ? shown : link;
   const [word, icon, help] = GLANCES[name] ?? [name, "wait", ""];
   if (name === "lost") return { word, icon, tone: "bad", reason: help };
-  const told = link === "open" && reason !== OFF_RECORD ? (REASONS[reason] ?? isolate(sentence(reason))) : "";
+  const told = link === "open" && reason !== OFF_RECORD ? reasonWords(reason) : "";
   return { word, icon, tone: glanceTone(name, told), reason: [told, help].filter(Boolean).join(" ") };
 }
 

@@ -44,7 +44,9 @@ export class VolunteerList {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.#hide(), forS * 1000);
     this.#code.textContent = spaced(code);
-    this.#for.textContent = fill(wording.invitation_for, { minutes: Math.round(forS / 60) });
+    // Empty if other devices can open the page.
+    const { textContent: problem } = document.getElementById("address-problem");
+    this.#for.textContent = `${fill(wording.invitation_for, { minutes: Math.round(forS / 60) })} ${problem}`.trim();
     this.#picture.src = `/qr.svg?code=${code}`;
     this.#picture.alt = fill(wording.qr_code, { address: spaced(code) });
     this.#invitation.hidden = this.#picture.hidden = false;

@@ -51,6 +51,9 @@ async function showList() {
 async function showService(name) {
   if (formats.length === 0) await showList(); // Opened by a link to a service.
   shown = await archive.read(name);
+  const { target, targets } = shown.service;
+  const [own = target] = navigator.languages.map((tag) => tag.split("-")[0]).filter((tag) => targets.includes(tag));
+  if (own !== target) shown = await archive.read(name, own);
   at("day").textContent = day(shown.service, locale);
   document.title = at("day").textContent;
   if (shown.left_out.length > 0) complain(`${table.left_out} ${shown.left_out.join("; ")}`);
@@ -61,27 +64,34 @@ async function showService(name) {
 }
 
 function showText() {
-  const { source, target } = shown.service;
-  const sides = { both: table.as_both, source: languageName(source), target: languageName(target) };
+  const { source, target, targets } = shown.service;
+  const captions = targets.filter((tag) => tag !== source).map((tag) => ["target", tag, languageName(tag)]);
+  const sides = [["both", target, table.as_both], ["source", target, languageName(source)], ...captions];
   at("sides").replaceChildren(
-    ...Object.entries(sides).map(([side, text]) =>
-      choice(text, side === which, () => {
-        which = side;
-        showText();
-        at("sides").querySelector("[aria-pressed=true]").focus();
-      }),
-    ),
+    ...sides.map(([side, tag, text]) => choice(text, side === which && tag === target, () => turnTo(side, tag))),
   );
   at("formats").replaceChildren(...formats.map((form) => choice(nameOf(form, lang), null, (button) => save(form, button))));
   at("text").classList.toggle("both", which === "both");
   at("text").replaceChildren(...texts(shown, which));
 }
 
+/** Show a side of the service with the captions in `lang`. */
+async function turnTo(side, lang) {
+  try {
+    if (lang !== shown.service.target) shown = await archive.read(shown.service.name, lang);
+    which = side;
+    showText();
+    at("sides").querySelector("[aria-pressed=true]").focus();
+  } catch (error) {
+    refused(error);
+  }
+}
+
 /** Create a file and start its download in the browser. */
 async function save(form, button) {
   button.disabled = true;
   try {
-    const { bytes, name } = await archive.file(shown.service.name, which, form);
+    const { bytes, name } = await archive.file(shown.service.name, which, form, shown.service.target);
     const address = URL.createObjectURL(bytes);
     Object.assign(document.createElement("a"), { href: address, download: name }).click();
     // Later: the browser reads it after this call.

@@ -19,11 +19,11 @@ export function day({ began, name }, lang) {
 }
 
 /** The length and languages of a service. */
-export function about({ length_s: seconds, source, target, mode }, lang) {
+export function about({ length_s: seconds, source, targets, mode }, lang) {
   const minutes = Math.max(1, Math.round(seconds / MINUTE_S));
   const length = new Intl.NumberFormat(lang, { style: "unit", unit: "minute", unitDisplay: "long" }).format(minutes);
   const kind = mode === "live" ? "" : ` · ${nameOf(mode, pickLang([lang]))}`;
-  return `${length} · ${languageName(source)} – ${languageName(target)}${kind}`;
+  return `${length} · ${languageName(source)} – ${targets.map(languageName).join(", ")}${kind}`;
 }
 
 /** A list entry that links to the service. */

@@ -27,13 +27,14 @@ export class Archive {
     return answer.json();
   }
 
-  async read(name) {
-    return (await this.#ask(`/${encodeURIComponent(name)}`)).json();
+  /** A service's texts; `lang` is a caption language, "" for the first. */
+  async read(name, lang = "") {
+    return (await this.#ask(`/${encodeURIComponent(name)}?lang=${lang}`)).json();
   }
 
   /** A service as a file: its bytes and its name. */
-  async file(name, which, format) {
-    const answer = await this.#ask(`/${encodeURIComponent(name)}/${which}.${format}`);
+  async file(name, which, format, lang) {
+    const answer = await this.#ask(`/${encodeURIComponent(name)}/${which}.${format}?lang=${lang}`);
     const named = /filename="([^"]+)"/.exec(answer.headers.get("Content-Disposition") ?? "");
     return { bytes: await answer.blob(), name: named?.[1] ?? `${name}.${format}` };
   }

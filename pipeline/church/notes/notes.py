@@ -61,12 +61,16 @@ def draw(text: str, lang: str) -> Notes:
     """Extract the notes of a text; entries are in order of their first occurrence."""
     # A word that occurs in lower case is no name, however often it has a capital.
     small = {word for word in _WORD.findall(text) if word[0].islower()}
-    verses = _few(printed(each.reference, lang) for each in find(text, lang))
+    found = find(text, lang)
+    verses = _few(printed(each.reference, lang) for each in found)
+    places = [(each.start, each.end) for each in found]
     numbers = _few(
         # Shorter numbers are chapters, list items and hours, which every sermon has.
-        match
-        for match in _NUMBER.findall(text)
-        if sum(map(str.isdigit, match)) > 2
+        match[0]
+        for match in _NUMBER.finditer(text)
+        # "Psalm 121" is a verse.
+        if not any(start <= match.start() < end for start, end in places)
+        and sum(map(str.isdigit, match[0])) > 2
     )
     names = tuple(_names(text, small, lang))[:MOST_NAMES]
     words = frozenset(map(str.lower, small))

@@ -60,11 +60,12 @@ def _dashboard(arguments: argparse.Namespace) -> int:
     # At least one: a slice from -0 has all of them.
     folders = sessions(directory)[-max(1, arguments.last) :]
     if not folders:
-        message = f"No session is kept in {directory}."
+        message = f"No session is kept in {directory.absolute()}."
         raise SessionError("session-missing", message, "Name the folder with --sessions.")
     out: Path = arguments.out or directory / DASHBOARD
     _write(out, dashboard(folders, DataFolder(Path(settings.learn.directory))))
-    print(f"Services in {out}: {len(folders)}", file=sys.stderr)
+    many = "1 service is" if len(folders) == 1 else f"{len(folders)} services are"
+    print(f"{many} in {out}", file=sys.stderr)
     return 0
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pipeline.cli.options import Commands, add_command, add_sessions, settings_of
 from pipeline.core.errors import SessionError
-from pipeline.session.reader import Session, left_out, of_day, sessions, started
+from pipeline.session.reader import Session, extra_targets, left_out, of_day, sessions, started
 
 _SAYS = "List recorded services, the newest last."
 _MOST = 20
@@ -32,7 +32,7 @@ def _sessions(arguments: argparse.Namespace) -> int:
     if not found:
         what = f"no session of {arguments.day!r}" if arguments.day else "no session"
         fix = "--sessions or session.directory names another folder."
-        raise SessionError("session-missing", f"There is {what} in {directory}.", fix)
+        raise SessionError("session-missing", f"There is {what} in {directory.absolute()}.", fix)
     shown = found if arguments.all else found[-_MOST:]
     if len(shown) < len(found):
         print(f"{len(found) - len(shown)} older ones: --all")
@@ -51,7 +51,8 @@ def line(folder: Path) -> str:
         # Reading a long service takes its time: only those that are shown are read.
         captions = session.captions
         length_s = captions[-1].end_s if captions else 0.0
-        langs = f"{session.langs['source']} to {session.langs['target']}"
+        targets = [session.langs["target"], *extra_targets(folder)]
+        langs = f"{session.langs['source']} to {', '.join(targets)}"
         many = f"{len(captions)} captions" if len(captions) != 1 else "1 caption"
         said = f"{length_s / 60:4.0f} min  {many:>14}  {langs}" if captions else "nothing was said"
         if damaged := left_out(folder):

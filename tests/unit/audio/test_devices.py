@@ -79,7 +79,7 @@ def test_without_any_device_the_cable_is_asked_about() -> None:
         with pytest.raises(AudioError) as caught:
             choose((), wanted)
         assert caught.value.code == "audio-device-missing"
-        assert "plugged in" in caught.value.fix
+        assert "plug it in" in caught.value.fix
 
 
 @pytest.fixture

@@ -5,10 +5,11 @@ from __future__ import annotations
 import time
 from collections import Counter
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
-from pipeline.config.loader import EFFECT, Changes, changed, changes, leaves, load
+from pipeline.config.loader import EFFECT, INSTALLED, Changes, changed, changes, leaves, load
 from pipeline.config.schema import Settings
 from pipeline.core.errors import ConfigError
 
@@ -130,6 +131,26 @@ def test_a_file_that_was_read_must_be_there_again() -> None:
     with pytest.raises(ConfigError) as caught:
         first.again()
     assert caught.value.code == "config-unreadable"
+
+
+def test_the_service_s_own_program_reads_the_service_s_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("config.toml").write_text("[server]\nhistory = 9\n")
+    system = tmp_path / "etc.toml"
+    system.write_text("[server]\nhistory = 7\n")
+    monkeypatch.setattr("pipeline.config.loader.SYSTEM_FILE", system)
+    assert load().settings.server.history == 9
+    monkeypatch.setattr("sys.prefix", INSTALLED)
+    assert load().settings.server.history == 7
+
+
+def test_a_file_that_may_not_be_read_is_not_a_wrong_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("church.toml").touch()
+    closed = Mock(side_effect=PermissionError(13, "Permission denied"))
+    monkeypatch.setattr("pipeline.config.loader.read_at_most", closed)
+    with pytest.raises(ConfigError, match="as a user who may read it"):
+        load(Path("church.toml"))
 
 
 def test_a_file_that_comes_later_is_read() -> None:

@@ -93,7 +93,7 @@ def test_the_page_tells_of_all_services_and_models(folders: list[Path], tmp_path
 def test_a_broken_session_is_named_and_left_out(folders: list[Path], tmp_path: Path) -> None:
     (folders[1] / "diagnostics.jsonl").unlink()
     page = dashboard(folders, DataFolder(tmp_path / "learning"))
-    assert "1 services" in page
+    assert "1 service," in page
     assert "diagnostics.jsonl cannot be read: No such file" in page
 
 

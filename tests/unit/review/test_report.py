@@ -94,6 +94,7 @@ def test_it_tells_when_and_how_quickly(tmp_path: Path) -> None:
     assert "100 captions in 16 min 42 s." in text
     assert "Half of them were there within 1.4 s of the last syllable" in text
     assert "only real time tells" not in text
+    assert "too slow" not in text
     assert "0things went wrong" in text
 
 
@@ -102,6 +103,14 @@ def test_a_file_played_fast_says_that_its_latencies_are_waiting(tmp_path: Path) 
     captions = [message(n, "said", "dicho") for n in range(1, 9)]
     page = report(session(tmp_path, captions, records=records))
     assert "only real time tells" in page
+
+
+def test_a_machine_that_is_too_slow_is_told(tmp_path: Path) -> None:
+    fields = {"last_syllable_to_final_ms": 7000.0}
+    records = [record(n, "said", "dicho", **fields) for n in range(1, 9)]
+    captions = [message(n, "said", "dicho") for n in range(1, 9)]
+    page = report(session(tmp_path, captions, records=records))
+    assert "This machine is too slow for its models" in page
 
 
 def test_it_tells_who_heard_what_when_a_servers_recognizer_went(tmp_path: Path) -> None:

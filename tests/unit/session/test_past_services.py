@@ -55,6 +55,22 @@ def test_the_newest_is_first_and_neither_an_empty_one_nor_the_one_that_runs_is_t
     assert (service.length_s, service.source, service.target) == (61.0, "en", "es")
 
 
+def test_each_caption_language_can_be_read_and_saved(tmp_path: Path) -> None:
+    folder = session(tmp_path, SAID, DAY, records=live())
+    french = message(1, "Grace & peace.", "Grâce et paix.", lang="fr")
+    (folder / "captions.fr.jsonl").write_bytes(encode(french) + b"\n")
+    services = PastServices(tmp_path)
+    assert services.listed()[0].targets == ("es", "fr")
+    read = services.read(DAY, "fr")
+    assert (read.service.target, read.paragraphs[0].target) == ("fr", "Grâce et paix.")
+    assert services.read(DAY, "es") == services.read(DAY)
+    file = services.download(DAY, "both", "txt", "fr")
+    assert file.name.endswith(".en-fr.txt")
+    for lang in ("de", "../fr"):
+        with pytest.raises(SessionError, match="There are es, fr"):
+            services.read(DAY, lang)
+
+
 IN_THE_CAPTION_LANGUAGE = replace(message(4, "", "Gracias."), source=SourceText("es", "Gracias."))
 NOT_TRANSLATED = message(4, "Amen.", "Amen.", engine="source", lang="en")
 

@@ -43,6 +43,12 @@ def test_names_verses_and_numbers_are_drawn_out_in_their_order() -> None:
     assert {"furnace", "hope", "satraps"} & notes.words == {"hope", "satraps"}
 
 
+def test_the_number_of_a_psalm_is_no_number_of_its_own() -> None:
+    notes = draw("We read Psalm 121 before 121 people.", "en")
+    assert (notes.verses, notes.numbers) == (("Psalm 121",), ("121",))
+    assert draw("We read Psalm 121.", "en").numbers == ()
+
+
 def test_what_stands_small_elsewhere_and_what_everybody_knows_is_no_name() -> None:
     notes = draw(
         "We say Grace at table. By grace are we saved, by Jesus, on Sunday. See John.", "en"

@@ -39,7 +39,7 @@ def test_the_page_is_kept_beside_the_sessions_or_where_asked(
     assert main(["dashboard"]) == 0
     assert "Sun 22 Nov, 9:30" in Path("sessions/dashboard.html").read_text(encoding="utf-8")
     assert main(["dashboard", "--out", "all.html"]) == 0
-    assert "Services in all.html: 1" in capsys.readouterr().err
+    assert "1 service is in all.html" in capsys.readouterr().err
 
 
 @pytest.mark.slow

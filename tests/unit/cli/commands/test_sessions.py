@@ -14,7 +14,7 @@ from scripts.support.journal import message, session
 def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     captions = [message(1, "Grace", "Gracia"), message(2, "Peace", "Paz", end_s=600.0)]
-    session(tmp_path / "sessions", captions)
+    (session(tmp_path / "sessions", captions) / "captions.fr.jsonl").touch()
     (tmp_path / "sessions" / "2026-11-21T19-00-00-0600").mkdir()
     (tmp_path / "sessions" / "2026-11-21T19-00-00-0600" / "captions.jsonl").touch()
     return tmp_path / "sessions"
@@ -28,7 +28,7 @@ def test_each_has_its_day_by_its_own_clock(
     assert saturday.startswith("2026-11-21T19-00-00-0600    Sat 21 Nov 2026 19:00")
     assert saturday.endswith("nothing was said")
     assert "Sun 22 Nov 2026 09:30" in sunday
-    assert "10 min      2 captions  en to es" in sunday
+    assert "10 min      2 captions  en to es, fr" in sunday
 
 
 def test_a_day_leaves_the_others_out(directory: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -50,7 +50,7 @@ def test_damaged_lines_are_named(directory: Path, capsys: pytest.CaptureFixture[
     journal.write_bytes(b"{\n" + journal.read_bytes())
     assert main(["sessions"]) == 0
     output = capsys.readouterr()
-    assert "2 captions  en to es  (damaged lines: captions.jsonl: 1)" in output.out
+    assert "2 captions  en to es, fr  (damaged lines: captions.jsonl: 1)" in output.out
     assert "lines left out" in output.err
 
 
