@@ -82,7 +82,8 @@ class Reader:
         if book is None or place is None or not self._counts(book[0], at, place):
             return None
         reference = Reference(book[0].number, place.chapter, place.verse)
-        reference, end = self._with_last(reference, place.end)
+        later = self._with_until(reference, place.end)
+        reference, end = later or self._with_last(reference, place.end)
         return Found(reference, at, end, book_first=True)
 
     def _chapter_first(self, at: int) -> Found | None:  # noqa: PLR0911 - form by form
@@ -244,14 +245,17 @@ class Reader:
         book = self._book(self._past(at, self._words.of | self._words.articles))
         return book or self._book(self._past(at, self._words.fillers | self._words.cues))
 
-    def _place(self, name: BookName, at: int) -> Place | None:  # noqa: PLR0911 - form by form
+    def _place(self, name: BookName, at: int) -> Place | None:
         """Return the chapter and verse that begin at a token, after a book's name."""
-        word, words, book = self._word(at), self._words, name.number
+        word, words = self._word(at), self._words
         # "Romans. Chapter 8" and "1 Thess. 4:13": a full stop that does not end a sentence.
         may_stop = name.is_short or (word in words.chapter and not name.is_common)
         gap = self._tokens.gap(at - 1).lstrip("." if may_stop else "") if word else ""
-        if not _LIGHT.fullmatch(gap):
-            return None
+        return self._place_in(name.number, at) if _LIGHT.fullmatch(gap) else None
+
+    def _place_in(self, book: int, at: int) -> Place | None:
+        """Return the chapter and verse of a book that begin at a token."""
+        word, words = self._word(at), self._words
         # "Jude verse 3": a book with one chapter is cited without the chapter.
         if word in words.verse and chapters(book) == 1:
             verse = self._number(at + 1)
@@ -362,6 +366,26 @@ class Reader:
         if not reference.verse < last <= most:
             return reference, end
         return replace(reference, last=last), after
+
+    def _with_until(self, reference: Reference, end: int) -> tuple[Reference, int] | None:
+        """Return a reference that ends in a later chapter: "Isaiah 52:13 through 53:12"."""
+        if not reference.verse or end >= len(self._tokens):
+            return None
+        is_dash = _DASH.fullmatch(self._tokens.gap(end - 1)) is not None
+        if not is_dash and not (self._is_light(end - 1) and self._word(end) in self._words.until):
+            return None
+        at = end if is_dash else self._past(end + 1, self._words.articles)
+        place = self._place_in(reference.book, at)
+        if place is None or not place.verse or place.chapter <= reference.chapter:
+            return None
+        if not place.is_explicit:
+            # "Romans 8:1 to 11, 14": verses; "John 3:16 to 17 20 people": a number of something.
+            number = self._number(at)
+            is_list = number is not None and not self._is_spaced(number.end - 1)
+            is_verse = place.chapter <= verses(reference.book, reference.chapter)
+            if not self._is_over(place.end) or (is_list and is_verse):
+                return None
+        return replace(reference, until=(place.chapter, place.verse)), place.end
 
     def _last(self, verse: int, end: int, *, is_plural: bool = False) -> tuple[int, int]:
         """Return the last verse and where it ends; 0 and `end` if there is none.
