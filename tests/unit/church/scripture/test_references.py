@@ -159,6 +159,8 @@ def test_forms_of_preachers_and_recognizers(text: str, wanted: str) -> None:
         ("en", "Matthew 5:3 to 12 30 people", "Matthew 5:3-12"),
         ("en", "Romans 8:1 to 11, 14", "Romans 8:1-11"),
         ("en", "Isaiah 53:1 to 52:13", "Isaiah 53:1"),
+        ("en", "Acts 2:1 until 9:30", "Acts 2:1"),
+        ("en", "from Acts 2:1 to 9:30 p.m", "Acts 2:1"),
         ("es", "Hechos 1:1 al capítulo 2 versículo 4", "Hechos 1:1-2:4"),
         ("fr", "Ésaïe 52.13 à 53.12", "Ésaïe 52:13-53:12"),
     ],
