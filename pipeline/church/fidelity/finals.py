@@ -205,7 +205,8 @@ def _is_told_apart(
 
 def _numbers(mention: Mention) -> list[int]:
     place = mention.reference
-    return [number for number in (place.chapter, place.verse, place.last) if number]
+    numbers_said = (place.chapter, place.verse, place.last, *(place.until or ()))
+    return [number for number in numbers_said if number]
 
 
 def _rivals(mention: Mention, meant: tuple[Mention, ...]) -> list[Mention]:

@@ -94,8 +94,10 @@ def find(text: str, lang: str, skip: Collection[Span] = ()) -> tuple[Quantity, .
                 take(Quantity("ordinal", _roman(numeral), *match.span(group), in_digits=False))
     # Times and decimals before plain numbers, which would read their digits separately.
     for match in _CLOCK.finditer(text):
-        # A dot is a decimal sign unless am or pm follows.
+        # A dot is a decimal sign unless am or pm follows, or it is Spanish: "a las 10.30".
         is_clock = ":" in match.group() or match.group(3) is not None
+        if words.time == "spanish":
+            is_clock |= text[: match.start()].lower().split()[-1:] in (["las"], ["la"])
         if is_clock:
             minutes = int(match.group(1)) % 12 * 60 + int(match.group(2))
             take(Quantity("time", minutes, match.start(), match.end(2), in_digits=True))

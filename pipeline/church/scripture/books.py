@@ -31,6 +31,13 @@ class Reference:
     """0: the whole chapter."""
     last: int = 0
     """The last verse of a range, 0 for a single verse."""
+    until: tuple[int, int] | None = None
+    """The last chapter and verse of a range that ends in a later chapter; `last` is then 0."""
+
+    @property
+    def ending(self) -> str:
+        """What print has after the dash: "8", "53:12"; "" for a single verse."""
+        return f"{self.until[0]}:{self.until[1]}" if self.until else f"{self.last or ''}"
 
 
 @dataclass(frozen=True, slots=True)

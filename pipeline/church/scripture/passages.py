@@ -276,7 +276,9 @@ def _weight(quotation: Quotation) -> float:
 
 def _each(reference: Reference) -> list[Reference]:
     last = reference.last or reference.verse
-    return [replace(reference, verse=v, last=0) for v in range(reference.verse, last + 1)]
+    # Of a range over chapters the first verse only: the reading goes on from it.
+    one = replace(reference, last=0, until=None)
+    return [replace(one, verse=v) for v in range(reference.verse, last + 1)]
 
 
 def _next(verse: Reference) -> Reference:

@@ -1,11 +1,17 @@
-"""Find the chapter and verse that the numbers of a reference mean. Pure."""
+"""Find the numbers of a reference, and the chapter and verse that they mean. Pure."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from pipeline.church.scripture.books import Reference, chapters, verses
-from pipeline.church.scripture.number_words import Number
+from pipeline.church.scripture.number_words import Number, read
+from pipeline.church.scripture.tokens import Tokens
+from pipeline.core.language_words import ReferenceWords
+
+_STOP = re.compile(r"\s*[.,;:!?…)\]\"”’»—–]")
+LIGHT = re.compile(r"\s+|\s*,\s*")  # what separates book, chapter and verse in speech
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,3 +87,44 @@ def alone(book: int, number: Number) -> Place | None:
     fits = [(c, int(v)) for c, v in splits if v[0] != "0" and 1 <= int(v) <= verses(book, c)]
     fits = [fit for fit in fits if fit[1] >= 10 and len(digits) == 3 + (fit[0] >= 10)] or fits
     return Place(*fits[0], number.end, is_explicit=False) if len(fits) == 1 else None
+
+
+class TokenReader:
+    """Answers questions about the tokens of one text, of which there may be too few."""
+
+    def __init__(self, tokens: Tokens, lang: str, words: ReferenceWords) -> None:
+        self._tokens = tokens
+        self._lang = lang
+        self._words = words
+
+    def _number(self, at: int) -> Number | None:
+        at += self._word(at) in self._words.nth
+        return read(self._tokens, at, self._lang) if at < len(self._tokens) else None
+
+    def _word(self, at: int) -> str:
+        return self._tokens.word(at)
+
+    def _is_plural(self, at: int) -> bool:
+        return self._word(at) in self._words.verse and self._word(at).endswith(("s", "vv"))
+
+    def _is_light(self, at: int) -> bool:
+        """Whether at most a comma follows a token."""
+        return 0 <= at < len(self._tokens) and LIGHT.fullmatch(self._tokens.gap(at)) is not None
+
+    def _is_spaced(self, at: int) -> bool:
+        return at < len(self._tokens) and self._tokens.gap(at).isspace()
+
+    def _is_one(self, first: int, end: int) -> bool:
+        return all(self._is_spaced(at) for at in range(first, end - 1))
+
+    def _past(self, at: int, skipped: frozenset[str]) -> int:
+        """Return the first token from `at` on that is none of these words."""
+        while self._word(at) in skipped:
+            at += 1
+        return at
+
+    def _is_over(self, at: int) -> bool:
+        """Whether the text from a token on just follows a reference, and does not count things."""
+        rest = self._tokens.gap(at - 1)
+        is_end = at == len(self._tokens) or _STOP.match(rest) is not None
+        return is_end or self._word(at) in self._words.follow

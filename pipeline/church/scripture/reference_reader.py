@@ -17,8 +17,15 @@ from pipeline.church.scripture.books import (
     misspelled,
     verses,
 )
-from pipeline.church.scripture.number_words import Number, read
-from pipeline.church.scripture.reference_numbers import Found, Place, combined, resolved
+from pipeline.church.scripture.number_words import Number
+from pipeline.church.scripture.reference_numbers import (
+    LIGHT,
+    Found,
+    Place,
+    TokenReader,
+    combined,
+    resolved,
+)
 from pipeline.church.scripture.tokens import Tokens
 from pipeline.core.language_words import WORDS, ReferenceWords
 from pipeline.text.words import word_set
@@ -28,13 +35,12 @@ REFERENCE_WORDS: Mapping[str, ReferenceWords] = {
 }
 """By language."""
 
-_LIGHT = re.compile(r"\s+|\s*,\s*")  # what separates book, chapter and verse in speech
 _VERSE_GAP = re.compile(r"\s*:\s*|\.|\s+|\s*,\s*|[-‐‑]")
 _SIGN = re.compile(r"\s*:\s*|\.")
 _DASH = re.compile(r"\s*[-–—‐‑]\s*")
 _TIME = re.compile(r"\s*[ap]\.?\s?m\b", re.IGNORECASE)
+_CLOCK = word_set("until till")  # "we are in John 3:16 until 8:30"
 _BARE = word_set("i ii iii 1 2 3 one two uno dos un une deux")
-_STOP = re.compile(r"\s*[.,;:!?…)\]\"”’»—–]")
 _SENTENCE_END = re.compile(r"[.!?…]")
 _NEAR = 6
 """Words before a name that are searched for a cue that something is read."""
@@ -42,13 +48,11 @@ _FEW = 3
 """A range of chapters ("Genesis 1-3") adds at most so many; "John 3-16" is chapter and verse."""
 
 
-class Reader:
+class Reader(TokenReader):
     """Reads one text. Positions are token numbers; a method returns None without its form."""
 
     def __init__(self, tokens: Tokens, lang: str, *, strict: bool) -> None:
-        self._tokens = tokens
-        self._lang = lang
-        self._words = REFERENCE_WORDS[lang]
+        super().__init__(tokens, lang, REFERENCE_WORDS[lang])
         self._strict = strict
         self._last_end = -1
         """The token after the last reference found."""
@@ -82,7 +86,8 @@ class Reader:
         if book is None or place is None or not self._counts(book[0], at, place):
             return None
         reference = Reference(book[0].number, place.chapter, place.verse)
-        reference, end = self._with_last(reference, place.end)
+        later = self._with_until(reference, place.end)
+        reference, end = later or self._with_last(reference, place.end)
         return Found(reference, at, end, book_first=True)
 
     def _chapter_first(self, at: int) -> Found | None:  # noqa: PLR0911 - form by form
@@ -244,14 +249,17 @@ class Reader:
         book = self._book(self._past(at, self._words.of | self._words.articles))
         return book or self._book(self._past(at, self._words.fillers | self._words.cues))
 
-    def _place(self, name: BookName, at: int) -> Place | None:  # noqa: PLR0911 - form by form
+    def _place(self, name: BookName, at: int) -> Place | None:
         """Return the chapter and verse that begin at a token, after a book's name."""
-        word, words, book = self._word(at), self._words, name.number
+        word, words = self._word(at), self._words
         # "Romans. Chapter 8" and "1 Thess. 4:13": a full stop that does not end a sentence.
         may_stop = name.is_short or (word in words.chapter and not name.is_common)
         gap = self._tokens.gap(at - 1).lstrip("." if may_stop else "") if word else ""
-        if not _LIGHT.fullmatch(gap):
-            return None
+        return self._place_in(name.number, at) if LIGHT.fullmatch(gap) else None
+
+    def _place_in(self, book: int, at: int) -> Place | None:
+        """Return the chapter and verse of a book that begin at a token."""
+        word, words = self._word(at), self._words
         # "Jude verse 3": a book with one chapter is cited without the chapter.
         if word in words.verse and chapters(book) == 1:
             verse = self._number(at + 1)
@@ -363,6 +371,29 @@ class Reader:
             return reference, end
         return replace(reference, last=last), after
 
+    def _with_until(self, reference: Reference, end: int) -> tuple[Reference, int] | None:
+        """Return a reference that ends in a later chapter: "Isaiah 52:13 through 53:12"."""
+        if not reference.verse or end >= len(self._tokens):
+            return None
+        is_dash = _DASH.fullmatch(self._tokens.gap(end - 1)) is not None
+        if not is_dash and not (self._is_light(end - 1) and self._word(end) in self._words.until):
+            return None
+        at = end if is_dash else self._past(end + 1, self._words.articles)
+        place = self._place_in(reference.book, at)
+        if place is None or not place.verse or place.chapter <= reference.chapter:
+            return None
+        ends = self._tokens.spans[place.end - 1][1]
+        if self._word(end) in _CLOCK or _TIME.match(self._tokens.text, ends):
+            return None
+        if not place.is_explicit:
+            # "Romans 8:1 to 11, 14": verses; "John 3:16 to 17 20 people": a number of something.
+            number = self._number(at)
+            is_list = number is not None and not self._is_spaced(number.end - 1)
+            is_verse = place.chapter <= verses(reference.book, reference.chapter)
+            if not self._is_over(place.end) or (is_list and is_verse):
+                return None
+        return replace(reference, until=(place.chapter, place.verse)), place.end
+
     def _last(self, verse: int, end: int, *, is_plural: bool = False) -> tuple[int, int]:
         """Return the last verse and where it ends; 0 and `end` if there is none.
 
@@ -381,7 +412,8 @@ class Reader:
             at += 1
             at += self._word(at) in words.verse
         number = self._number(at)
-        if number is None or number.value <= verse:
+        # The 9 of "until 9:30" is no verse.
+        if number is None or number.value <= verse or self._tokens.gap(number.end - 1) == ":":
             return 0, end
         # "Verses 3 and 4", "3:5 and 6 say" are a range; "verse 3 and 10 people" is not.
         if self._word(end) == words.both:
@@ -389,12 +421,6 @@ class Reader:
             if not is_next or not (is_plural or self._is_over(number.end)):
                 return 0, end
         return number.value, number.end
-
-    def _is_over(self, at: int) -> bool:
-        """Whether the text from a token on just follows a reference, and does not count things."""
-        rest = self._tokens.gap(at - 1)
-        is_end = at == len(self._tokens) or _STOP.match(rest) is not None
-        return is_end or self._word(at) in self._words.follow
 
     def _counts(  # noqa: PLR0911 - rule by rule
         self, name: BookName, at: int, place: Place
@@ -445,29 +471,3 @@ class Reader:
             return True
         near = range(max(0, at - _NEAR), at)
         return before in words.ways and any(self._word(place) in words.turns for place in near)
-
-    def _number(self, at: int) -> Number | None:
-        at += self._word(at) in self._words.nth
-        return read(self._tokens, at, self._lang) if at < len(self._tokens) else None
-
-    def _word(self, at: int) -> str:
-        return self._tokens.word(at)
-
-    def _is_plural(self, at: int) -> bool:
-        return self._word(at) in self._words.verse and self._word(at).endswith(("s", "vv"))
-
-    def _is_light(self, at: int) -> bool:
-        """Whether at most a comma follows a token."""
-        return 0 <= at < len(self._tokens) and _LIGHT.fullmatch(self._tokens.gap(at)) is not None
-
-    def _is_spaced(self, at: int) -> bool:
-        return at < len(self._tokens) and self._tokens.gap(at).isspace()
-
-    def _is_one(self, first: int, end: int) -> bool:
-        return all(self._is_spaced(at) for at in range(first, end - 1))
-
-    def _past(self, at: int, skipped: frozenset[str]) -> int:
-        """Return the first token from `at` on that is none of these words."""
-        while self._word(at) in skipped:
-            at += 1
-        return at

@@ -55,9 +55,8 @@ def _named(text: str, book: int, langs: tuple[str, str]) -> Iterator[tuple[int, 
 
 
 def _bare(text: str, reference: Reference, langs: tuple[str, str]) -> tuple[int, int] | None:
-    place = re.compile(
-        rf"(?<![\d:.,]){reference.chapter}\s*:\s*{reference.verse}(?:-{reference.last})?(?![\d:%])"
-    )
+    first, end = rf"{reference.chapter}\s*:\s*{reference.verse}", reference.ending or 0
+    place = re.compile(rf"(?<![\d:.,]){first}(?:-{end})?(?![\d:%])")
     matches = list(place.finditer(text))
     # With two matches, the wrong one would be overwritten half of the time.
     if len(matches) != 1:
@@ -104,7 +103,7 @@ def printed(reference: Reference, lang: str) -> str:
         place = f"{reference.verse}"
     else:
         place = f"{reference.chapter}" + (f":{reference.verse}" if reference.verse else "")
-    return f"{name} {place}" + (f"-{reference.last}" if reference.last else "")
+    return f"{name} {place}" + (f"-{reference.ending}" if reference.ending else "")
 
 
 def spelled(text: str, lang: str) -> str:

@@ -110,21 +110,20 @@ def _show(console: Console, result: Result) -> None:
     On a terminal both are in columns, so that no word is cut in two at the edge.
     """
     word, style = _SHOWN[result.verdict]
+    name = f"{result.name} "  # the space is for names as long as the column, or longer
     if console.is_terminal:
         code = (f" [{result.code}]", "dim") if result.code else ""
         rows = Table.grid()
         rows.add_column(width=7)
-        rows.add_column(width=16)
+        rows.add_column(min_width=16, no_wrap=True)
         rows.add_column()
-        rows.add_row(
-            Text(word, style), Text(result.name, "bold"), Text.assemble(result.message, code)
-        )
+        rows.add_row(Text(word, style), Text(name, "bold"), Text.assemble(result.message, code))
         if result.fix:
             rows.add_row("", "", Text(result.fix, style))
         console.print(rows)
         return
     # A pipe or a log gets one line for each result, which other programs can search.
-    line = Text.assemble((f"{word:<7}", style), (f"{result.name:<16}", "bold"), result.message)
+    line = Text.assemble((f"{word:<7}", style), (f"{name:<16}", "bold"), result.message)
     if result.code:
         line.append(f" [{result.code}]", "dim")
     console.print(line, soft_wrap=True)
@@ -143,7 +142,8 @@ def _conclude(
     waiting = f" (not tried: {', '.join(left_out)})" if left_out else ""
     advice = sum(1 for result in outcomes if result.ok and result.fix)
     if red:
-        console.print(Text(f"Not ready: mend {', '.join(red)}{waiting}.", "bold red"))
+        text = Text(f"Not ready: mend {', '.join(red)}{waiting}.", "bold red")
+        console.print(text, soft_wrap=not console.is_terminal)
     elif advice:
         console.print(Text(f"Ready; {advice} of {len(outcomes)} could be better.", "bold yellow"))
     else:

@@ -28,10 +28,15 @@ from pipeline.engines.specification import EngineSpec
 
 log = structlog.get_logger()
 
-_SPINS = {"GOMP_SPINCOUNT": "1000"}
-"""OpenMP threads that wait for each other spin some 50 us, then sleep. The default is milliseconds,
-which suits a dedicated machine. If another program needs a core, two threads of the final
-translator then made captions eight times later (docs/MODELS.md)."""
+_VARIABLES = {
+    # OpenMP threads that wait for each other spin some 50 us, then sleep. The default is
+    # milliseconds, which suits a dedicated machine. If another program needs a core, two threads
+    # of the final translator then made captions eight times later (docs/MODELS.md).
+    "GOMP_SPINCOUNT": "1000",
+    # Where gdb is installed, a llama.cpp that aborts lets it print every stack first: this delays
+    # the new process by seconds (13 were seen), and hides the assertion that failed.
+    "GGML_NO_BACKTRACE": "1",
+}
 # Python's traceback of a crash comes last: these lines must still hold the library's words.
 _LAST_LINES = 40
 _LATE_LINES = 8
@@ -75,7 +80,7 @@ class ChildProcess:
         self._oom_kills = _oom_kills()
         command = own_python("pipeline.engines.process.child", str(os.getpid()), f"stark-{part}")
         # The right side wins: a GOMP_SPINCOUNT from the environment is kept.
-        self._process, ours, self._output = joining.start(command, _SPINS | own_environment())
+        self._process, ours, self._output = joining.start(command, _VARIABLES | own_environment())
         self.channel = Channel(ours)
         self._description = {
             "engine": engine.as_json(),

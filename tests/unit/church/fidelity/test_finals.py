@@ -58,6 +58,13 @@ def final(said: str, text: str) -> Caption:
         ),
         ("Look at Hebrews 4:12.", "Miren esto.", "Miren esto.", "doubtful"),
         ("Ruth 1:16 says it.", "Rut 1:166 lo dice.", "Rut 1:16 lo dice.", "repaired"),
+        (
+            "It is Isaiah fifty-two thirteen through fifty-three twelve.",
+            "Es Isaías 52:13 hasta 53:12.",
+            "Es Isaías 52:13-53:12.",
+            "written",
+        ),
+        ("Read 1 John 1:5-2:2.", "Lean 1 Juan 1:5.", "Lean 1 Juan 1:5-2:2.", "repaired"),
         ("Acts 1:8 says it.", "Los 1:8 lo dice.", "Los Hechos 1:8 lo dice.", "repaired"),
         ("Acts 1:8 says it.", "El tiempo 1:8.", "El tiempo 1:8.", "doubtful"),
         ("In Daniel five, a hand.", "En Daniel 5 una mano.", "En Daniel 5 una mano.", "right"),

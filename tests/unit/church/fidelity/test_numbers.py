@@ -27,6 +27,7 @@ def differences(
         ("We meet at half past seven.", "Nos reunimos a las siete y media."),
         ("We meet at seven thirty.", "Nos reunimos a las 7:30."),
         ("We meet at 7:30 p.m.", "Nos reunimos a las 19:30."),
+        ("From 10:30 to 1:15 it was 3.50.", "De las 10.30 a la 1.15 fueron 3,50."),
         ("At three o'clock.", "A las tres."),
         ("The roof costs $40,000.", "El techo cuesta cuarenta mil dólares."),
         ("Both of you, twice a day.", "Ustedes dos, dos veces al día."),

@@ -65,6 +65,11 @@ def test_several_verses_in_one_breath_are_one(passages: Passages) -> None:
     assert heard.on_air == Reference(43, 3, 16, 17)
 
 
+def test_a_reading_over_chapters_goes_on_air_from_its_first_verse(passages: Passages) -> None:
+    passages.push("John 3:16 through 4:2", 1.0)
+    assert passages.push(" ".join(GOD_SO_LOVED), 8.0).on_air == JOHN_3_16
+
+
 def test_a_chapter_that_was_named_is_enough_of_a_reference(passages: Passages) -> None:
     passages.push("Let us read Psalm 23", 1.0)
     assert passages.push(SHEPHERD, 5.0).on_air == Reference(19, 23, 1)

@@ -53,6 +53,10 @@ def references(draw: st.DrawFn) -> Reference:
     chapter = draw(st.integers(1, chapters(book)))
     verse = draw(st.integers(1, verses(book, chapter)))
     last = draw(st.integers(verse, verses(book, chapter)))
+    if chapter < chapters(book) and draw(st.booleans()):
+        later = draw(st.integers(chapter + 1, chapters(book)))
+        until = (later, draw(st.integers(1, verses(book, later))))
+        return Reference(book, chapter, verse, until=until)
     return Reference(book, chapter, verse, last if last > verse else 0)
 
 
@@ -142,6 +146,27 @@ def test_what_is_said_and_recognized_is_read(name: str) -> None:
 )
 def test_forms_of_preachers_and_recognizers(text: str, wanted: str) -> None:
     assert found(text, "en") == wanted
+
+
+@pytest.mark.parametrize(
+    ("lang", "text", "wanted"),
+    [
+        ("en", "Isaiah 52:13 through 53:12", "Isaiah 52:13-53:12"),
+        ("en", "Isaiah 52, 13 to 53, 12", "Isaiah 52:13-53:12"),
+        ("en", "First John one five through two two", "1 John 1:5-2:2"),
+        ("en", "John chapter 7 verse 53 to chapter 8 verse 11", "John 7:53-8:11"),
+        ("en", "1 Corinthians 12:31–13:13", "1 Corinthians 12:31-13:13"),
+        ("en", "Matthew 5:3 to 12 30 people", "Matthew 5:3-12"),
+        ("en", "Romans 8:1 to 11, 14", "Romans 8:1-11"),
+        ("en", "Isaiah 53:1 to 52:13", "Isaiah 53:1"),
+        ("en", "Acts 2:1 until 9:30", "Acts 2:1"),
+        ("en", "from Acts 2:1 to 9:30 p.m", "Acts 2:1"),
+        ("es", "Hechos 1:1 al capítulo 2 versículo 4", "Hechos 1:1-2:4"),
+        ("fr", "Ésaïe 52.13 à 53.12", "Ésaïe 52:13-53:12"),
+    ],
+)
+def test_a_reading_may_end_in_a_later_chapter(lang: str, text: str, wanted: str) -> None:
+    assert found(f"{text}.", lang) == wanted
 
 
 @pytest.mark.parametrize(

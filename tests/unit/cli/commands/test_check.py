@@ -123,6 +123,15 @@ def test_on_a_narrow_terminal_no_word_is_cut_in_two() -> None:
     assert text == f"{message} [audio-quiet] Turn the gain up a little."
 
 
+@pytest.mark.parametrize("is_terminal", [False, True])
+@pytest.mark.parametrize("name", ["golden-marian-fr", "golden-server-partial"])
+def test_a_long_name_is_whole_and_apart_from_what_it_says(name: str, is_terminal: bool) -> None:
+    shown = StringIO()
+    console = Console(file=shown, force_terminal=is_terminal, width=60, color_system=None)
+    _show(console, Result(name, True, "'Amen.' in 12 ms.", "", "", 1.0))
+    assert shown.getvalue().rstrip() == f"ok     {name} 'Amen.' in 12 ms."
+
+
 @pytest.mark.parametrize("as_json", [False, True])
 def test_wrong_settings_are_red_and_78(
     as_json: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]

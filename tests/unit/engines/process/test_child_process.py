@@ -147,6 +147,15 @@ def test_lines_of_libraries_and_of_ours_may_come_in_any_pieces() -> None:
         ended(child)
 
 
+def test_of_a_library_that_aborts_the_assertion_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not the last line of a debugger, for which the new process would have to wait."""
+    code = "from llama_cpp import _ggml; _ggml.libggml.ggml_abort(b'x.c', 1, b'no such layer')"
+    child = does(tmp_path, monkeypatch, code)
+    assert ended(child) == Cause("engine-crashed", "crashed (SIGABRT: x.c:1: no such layer)")
+
+
 @pytest.mark.parametrize("own", ["", "7"])
 def test_it_has_a_group_and_variables_of_its_own(monkeypatch: pytest.MonkeyPatch, own: str) -> None:
     """Its waiting threads soon go to sleep, unless the environment sets it otherwise."""
@@ -159,6 +168,7 @@ def test_it_has_a_group_and_variables_of_its_own(monkeypatch: pytest.MonkeyPatch
         assert os.getpgid(child.pid) == child.pid, "not the terminal's"
         variables = environment(child)
         assert variables["GOMP_SPINCOUNT"] == (own or "1000")
+        assert variables["GGML_NO_BACKTRACE"] == "1"
         assert "NOTIFY_SOCKET" not in variables
     finally:
         child.kill(Cause("x", "x"))
