@@ -277,8 +277,7 @@ def judge_gpu(machine: Machine) -> list[Verdict]:
                 "GPU",
                 ok=True,
                 message="llama.cpp was built without it, and the final translator cannot use it.",
-                fix="With the CUDA toolkit installed: CMAKE_ARGS=-DGGML_CUDA=on pip install "
-                "--force-reinstall --no-cache-dir --no-deps llama-cpp-python",
+                fix="Install a build for it: docs/MODELS.md, below `tune`, has the command.",
             )
         )
     if not machine.cuda:

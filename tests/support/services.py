@@ -38,7 +38,9 @@ class Said:
     sure: float = -0.05
     translated: float = -0.05
     edit: str | None = None
-    """The operator's correction; "" hides it."""
+    """The operator's translation; "" hides it."""
+    corrected: str = ""
+    """What was said, as the operator has corrected it."""
     pcm: Pcm | None = None
     """Its sound; None means a tone."""
 
@@ -84,6 +86,9 @@ def hold(
             edited = message(number, said.edit and said.source, said.edit, seq=2 * number + 1)
             target = TargetText("es", said.edit, "operator")
             made.caption(replace(edited, target=target), "es")
+        if said.corrected:
+            new = message(number, said.corrected, said.target, seq=2 * number + 1)
+            made.caption(replace(new, corrected=True), "es")
     made.record(EndEvent(utc="2026-11-22T10:30:00.000+00:00", unfinished=0, audio_s=900.0))
     assert made.close(10.0)
     return made.folder

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.core.errors import ModelError
+from pipeline.core.errors import LearningError, ModelError
 from pipeline.core.resources import bundled
 from pipeline.engines.ctranslate2.whisper import Whisper
 from pipeline.learning.data.folder import METADATA
@@ -258,6 +258,16 @@ def test_the_rate_rises_then_falls_as_a_cosine() -> None:
     assert rates[2:] == sorted(rates[2:], reverse=True)
     assert math.isclose(rates[51], 0.5, abs_tol=0.02)
     assert rates[100] == 0.01
+
+
+def test_a_gpu_that_torch_cannot_use_is_refused_before_the_sound_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    paths = ["--base", str(tmp_path), "--sound", str(tmp_path / "none"), "--out", str(tmp_path)]
+    with pytest.raises(LearningError) as error:
+        trainer.run(trainer.options_of([*paths, "--device", "cuda"]))
+    assert error.value.code == "gpu-unavailable"
 
 
 def test_a_folder_that_is_no_whisper_is_refused(spoken: Path, tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ from training.gguf_export import merging
 from training.gguf_export.chat_template import check_template, encode_prompt
 from training.gguf_export.progress import exit_code_of, only_warnings
 from training.models.whisper_model import IGNORED, Additions
-from training.train.training import Plan, train
+from training.train.training import Plan, require_device, train
 
 TARGETS = r"^(?!.*(vision|projector)).*\.(q|k|v|o|gate|up|down)_proj$"
 A_STEP = 8
@@ -239,6 +239,7 @@ def _is_short_of_memory(error: BaseException) -> bool:
 
 def run(options: argparse.Namespace) -> None:
     """Train as the options say and write the adapter. Raises StarkError."""
+    require_device(options.device)
     langs = (options.source, options.target)
     model, tokenizer = load(options)
     if not check_template(tokenizer, *langs):

@@ -36,7 +36,7 @@ from training.evaluate.stt_score import word_error_rate
 from training.gguf_export.progress import exit_code_of, only_warnings
 from training.models.stt_model import decode, encode
 from training.models.whisper_model import IGNORED, Additions, Pretrained, greedy, load
-from training.train.training import Plan, cosine_at, train
+from training.train.training import Plan, cosine_at, require_device, train
 
 BEST = "best.pt"
 MOST_DEVELOPMENT = 32
@@ -265,6 +265,7 @@ class BestKeeper:
 
 def run(options: argparse.Namespace) -> None:
     """Train as the options say. Raises StarkError."""
+    require_device(options.device)  # before the sound is read, which takes minutes
     split = sound.divide(sound.read(options.sound, options.lang))
     training, development = readable(split.training), readable(few(split.development))
     if not training or not development:

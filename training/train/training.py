@@ -23,7 +23,7 @@ from torch import Tensor, nn
 from torch.utils.data import DataLoader, IterableDataset, get_worker_info
 from tqdm import tqdm
 
-from pipeline.core.errors import ModelError
+from pipeline.core.errors import LearningError, ModelError
 from pipeline.learning.training import minutes_of
 from training.data import corpora
 from training.models import steps
@@ -55,6 +55,16 @@ def parser(description: str, minutes: float) -> argparse.ArgumentParser:
     options.add_argument("--threads", type=int, default=1)
     options.add_argument("--no-compile", dest="compile", action="store_false")
     return options
+
+
+def require_device(device: str) -> None:
+    """Check that torch can use the device. Raises LearningError (gpu-unavailable)."""
+    if device == "cuda" and not torch.cuda.is_available():
+        raise LearningError(
+            "gpu-unavailable",
+            f"--device cuda: torch {torch.__version__} finds no GPU here.",
+            "Check NVIDIA's driver, install torch's build for CUDA, or train with --device cpu.",
+        )
 
 
 def optimizers(

@@ -201,7 +201,7 @@ def _parts(needs: Sequence[Need], here: Place, *, ok: bool) -> Table:
         on_gpus = [use.memory_bytes for each in running if (use := gpu_use(each.pid))]
         table.add_row("a service runs now, with", human_size(sum(on_gpus)), human_size(took))
     table.add_row("free", *free)
-    table.add_row(Text("fits", "green") if ok else Text("does not fit", "bold red"))
+    table.add_row(Text("all of it fits", "green") if ok else Text("does not fit", "bold red"))
     return table
 
 

@@ -28,9 +28,11 @@ examples:
   stark-translate serve-model --show                         print the command, start nothing
 
 On each other machine, in config.toml:
+  [servers.gpu]
+  url = "http://THIS-MACHINE:8080/v1"
   [translate.final]
   engine = "openai"
-  url = "http://THIS-MACHINE:8080/v1"
+  server = "gpu"
 docs/REMOTE.md says more. Ctrl-C ends it.
 """
 _SERVER = "llama-server"

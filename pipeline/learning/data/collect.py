@@ -51,7 +51,7 @@ from pipeline.text.words import words
 
 # The files that a session's pairs depend on: if they are unchanged, it is not read again.
 _INPUTS = (JOURNAL, RECORDS, REVIEWED, SCORED)
-_FORM = {"form": "3"}
+_FORM = {"form": "4"}
 """Version of a harvest's format. A new version makes each session be read once more."""
 
 

@@ -185,7 +185,10 @@ def drop_sound(data: Path, session: str) -> None:
 
 
 def write_metadata(data: Path, pairs: Iterable[LearningPair]) -> int:
-    """Write the metadata of all accepted pairs that have sound; return how many. Raises OSError."""
+    """Write the metadata of all pairs with sound whose source text is right; return how many.
+
+    Raises OSError.
+    """
     lines = list(_lines(data, pairs))
     # Old metadata must not outlive its audio files; without audio there is no folder.
     if lines or (data / AUDIO / METADATA).exists():
@@ -196,8 +199,10 @@ def write_metadata(data: Path, pairs: Iterable[LearningPair]) -> int:
 
 def _lines(data: Path, pairs: Iterable[LearningPair]) -> Iterator[bytes]:
     for pair in pairs:
+        # A person who has corrected what was heard vouches for it, not for its translation.
+        is_heard_right = pair.corrected or pair.status == "accepted"
         # The file may be missing: a session that was read again may have lost its recordings.
-        if pair.audio and pair.status == "accepted" and (data / AUDIO / pair.audio).is_file():
+        if pair.audio and is_heard_right and (data / AUDIO / pair.audio).is_file():
             fields = {
                 "file_name": pair.audio,
                 "transcription": pair.text,

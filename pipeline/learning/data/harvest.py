@@ -20,6 +20,7 @@ from pipeline.evaluation.rescore import QualityRecord
 from pipeline.learning.data.acceptance import HALF, MISHEARD, is_spoken, obstacle
 from pipeline.learning.data.pairs import LearningPair, Origin, Status
 from pipeline.learning.data.terms import terms_in
+from pipeline.protocol.caption import CaptionMessage
 from pipeline.protocol.codec import parse_json
 from pipeline.records.events import ModelsEvent, ModelUsed
 from pipeline.records.utterance import UtteranceRecord
@@ -39,7 +40,7 @@ class Harvest:
     pairs: tuple[LearningPair, ...]
     """All pairs except those that a person rejected or hid, and those without speech."""
     spoken: tuple[tuple[str, str], ...]
-    """(heard, said) for each text that a dictionary rule or a reviewer has corrected."""
+    """(heard, said) for each text that the dictionary, an operator or a reviewer has corrected."""
     audio_s: float
     """Speech, in seconds."""
     is_demo: bool
@@ -101,6 +102,7 @@ def harvest(folder: Path, terms: Sequence[str], speaker: str = "") -> Harvest:
             translation=kept.target,
             source=origin,
             status=status,
+            corrected=record.id in edits and edits[record.id].corrected,
             quality_score=kept.score,
             stt_confidence=kept.stt_confidence,
             translation_qe=kept.translation_qe,
@@ -125,7 +127,7 @@ def harvest(folder: Path, terms: Sequence[str], speaker: str = "") -> Harvest:
             pairs.append(made)
     shown = session.shown
     by_id = {record.id: record for record in shown}
-    spoken = list(_spoken(shown, decisions))
+    spoken = list(_spoken(shown, decisions, edits))
     return Harvest(
         pairs=tuple(pairs),
         judged=tuple(verdicts),
@@ -197,11 +199,16 @@ def _rejudged(record: UtteranceRecord, again: QualityRecord | None) -> Utterance
 
 
 def _spoken(
-    shown: Iterable[UtteranceRecord], decisions: Mapping[int, Reviewed]
+    shown: Iterable[UtteranceRecord],
+    decisions: Mapping[int, Reviewed],
+    edits: Mapping[int, CaptionMessage],
 ) -> Iterable[tuple[str, str, str]]:
     for record in shown:
-        decided = decisions.get(record.id)
+        decided, edit = decisions.get(record.id), edits.get(record.id)
         reviewed = decided is not None and decided.outcome in ("approved", "corrected")
-        said = decided.source if decided and reviewed else record.text
+        said = edit.source.text if edit and edit.corrected and edit.target.text else record.text
+        # A reviewer had time, and saw what the operator wrote.
+        if decided and reviewed:
+            said = decided.source
         if said != record.raw_text:
             yield record.raw_text, said, record.lang

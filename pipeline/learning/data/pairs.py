@@ -77,6 +77,10 @@ class LearningPair:
     """Church terms in the source text."""
     speaker: str = ""
     reviewer: str = ""
+    corrected: bool = False
+    """Whether an operator has corrected what was heard: its sound is learnt from at once, even if
+    its translation waits for a review.
+    """
     audio: str = ""
     """Audio file in the data folder's `audio`; empty if none was kept."""
     start_s: float = 0.0

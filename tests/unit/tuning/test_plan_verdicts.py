@@ -135,6 +135,6 @@ def test_a_gpu_that_cannot_be_used_is_told() -> None:
     assert judge_gpu(good) == []
     (for_gemma,) = judge_gpu(replace(good, llama_gpu=False))
     assert for_gemma.ok
-    assert "GGML_CUDA=on" in for_gemma.fix
+    assert "docs/MODELS.md" in for_gemma.fix
     (for_whisper,) = judge_gpu(replace(good, cuda=False))
     assert "cuBLAS" in for_whisper.fix

@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.config.section import Session as SessionSettings
 from pipeline.core.errors import LearningError
+from pipeline.learning.data.folder import keep_sound, write_metadata
 from pipeline.learning.data.harvest import harvest, read_harvest, write_harvest
 from pipeline.learning.data.pairs import pair_line, parse_line
 from pipeline.records.utterance import FinalRecord, judged
@@ -67,6 +69,21 @@ def test_an_edit_of_the_translation_does_not_vouch_for_half_a_sentence(tmp_path:
     half = replace(WRONG, source="that every diagnosis", edit="que todo diagnóstico")
     (pair,) = harvest(hold(tmp_path, [half]), []).pairs
     assert (pair.source, pair.status, pair.obstacle) == ("operator", "review", "half a sentence")
+
+
+def test_what_an_operator_corrected_is_heard_right_though_its_translation_waits(
+    tmp_path: Path,
+) -> None:
+    misheard = replace(UNSURE, source=UNSURE.heard, corrected="Turn with me to the book of Ezra.")
+    folder = hold(tmp_path, [misheard], keeping=SessionSettings(keep_audio="all"))
+    found = harvest(folder, [])
+    (pair,) = found.pairs
+    assert (pair.source, pair.status, pair.corrected) == ("auto", "review", True)
+    assert found.spoken == ((misheard.heard, misheard.corrected),)
+    keep_sound(tmp_path / "data", folder, found.pairs)
+    assert write_metadata(tmp_path / "data", found.pairs) == 1
+    decide(folder, 1, "corrected", "Turn to the book of Ezra.", UNSURE.target)
+    assert harvest(folder, []).spoken == ((misheard.heard, "Turn to the book of Ezra."),)
 
 
 def test_what_was_left_untranslated_is_learnt_only_as_a_reviewer_translates_it(
