@@ -32,4 +32,5 @@ export function renderButtons(element, operator, { able, isSong, heard, command 
   element["off-record"].classList.toggle("on", operator.offRecord);
   element.pause.classList.toggle("on", operator.paused);
   element.blank.classList.toggle("on", operator.blank);
+  document.body.classList.toggle("dark-screens", operator.blank);
 }

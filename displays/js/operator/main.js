@@ -85,7 +85,6 @@ function renderStatus() {
   const up = server.link === "open" || server.state === "ended";
   document.title = `${up ? "" : "⚠ "}${fill(wording.window_title, { state: word })}`;
   document.body.classList.toggle("down", !up);
-  document.body.classList.toggle("dark-screens", operator.blank);
   const [note, noteHelp] = modeNote(server.mode);
   element.banner.hidden = note === "";
   setText(element.banner.firstElementChild, note);
