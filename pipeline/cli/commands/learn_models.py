@@ -90,9 +90,9 @@ def progress() -> Progress:
 
 
 def count_of(text: str) -> int:
-    """Return the number of sentences that an option asks for, at least 1."""
+    """Return the count that an option asks for, at least 1. Raises ArgumentTypeError."""
     if not text.isdecimal() or (count := int(text)) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of sentences, such as 20")
+        raise argparse.ArgumentTypeError(f"{text!r} is no count, such as 20")
     return count
 
 

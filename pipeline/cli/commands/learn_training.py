@@ -50,13 +50,13 @@ def add_training_steps(steps: Commands) -> None:
     option("--out", type=path, metavar="DIR", help="folder to write (ROLE in the data folder)")
     option("--levels", default="", help="levels of a Gemma, such as Q8_0,Q4_K_M (all)")
     says = "of each set that a Gemma's levels translate (all)"
-    option("--sentences", type=int, default=0, help=says)
+    option("--sentences", type=count_of, default=0, metavar="N", help=says)
     says = "Train the recognizer on kept sound (in a checkout, after `make train`)."
     option = _add_training(steps, "hear", _hear, says).add_argument
     option("--base", default="", help="Whisper to start from (the one in use)")
     option("--sound", type=path, metavar="DIR", help="training sound (audio in the data folder)")
     option("--out", type=path, metavar="DIR", help="folder to write (stt in the data folder)")
-    option("--batch", type=int, default=8, help="utterances per step (%(default)s)")
+    option("--batch", type=count_of, default=8, metavar="N", help="utterances per step (%(default)s)")
     option("--device", choices=["cpu", "cuda"], default="cpu", help="%(default)s")
     says = "Train a translator on the translations of a better one, on half of a mix."
     option = _add_training(steps, "distill", _distill, says).add_argument
@@ -84,8 +84,8 @@ def _add_training(steps: Commands, name: str, run: Run, says: str) -> argparse.A
     says = "training time in minutes (%(default)g)"
     step.add_argument("--minutes", type=minutes_of, default=60, help=says)
     says = "ends after so many, if before --minutes"
-    step.add_argument("--steps", type=int, default=0, help=says)
-    step.add_argument("--threads", type=int, default=1, help="%(default)s")
+    step.add_argument("--steps", type=count_of, default=0, metavar="N", help=says)
+    step.add_argument("--threads", type=count_of, default=1, metavar="N", help="%(default)s")
     step.add_argument("--dry-run", action="store_true", help="print the command only")
     return step
 
