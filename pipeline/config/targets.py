@@ -38,7 +38,7 @@ class Final(OnServer):
     model: ModelName = "auto"
     prompt: Prompt = "auto"
     gpu_layers: Annotated[int, Field(ge=-1, le=1000)] = 0
-    # Two are faster if nothing else runs, and slower if something does (docs/MODELS.md).
+    # Two are faster if nothing else runs, and slower if something does (docs/decisions/018).
     threads: Threads = 1
     context: Annotated[int, Field(ge=256, le=131_072)] = 2048
     batch: Annotated[int, Field(ge=32, le=4096)] = 128

@@ -31,7 +31,7 @@ log = structlog.get_logger()
 _VARIABLES = {
     # OpenMP threads that wait for each other spin some 50 us, then sleep. The default is
     # milliseconds, which suits a dedicated machine. If another program needs a core, two threads
-    # of the final translator then made captions eight times later (docs/MODELS.md).
+    # of the final translator then made captions eight times later (docs/decisions/018).
     "GOMP_SPINCOUNT": "1000",
     # Where gdb is installed, a llama.cpp that aborts lets it print every stack first: this delays
     # the new process by seconds (13 were seen), and hides the assertion that failed.
