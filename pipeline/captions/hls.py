@@ -74,11 +74,12 @@ class RollingSubtitles:
         self._ended_s = self._origin_s
 
     def put(
-        self, message: CaptionMessage, now_s: float, heard_s: float, *, is_shown: bool = True
+        self, message: CaptionMessage, now_s: float, heard_s: float, shown_since_s: float = 0.0
     ) -> None:
-        """Take a version of a caption; if it is not `is_shown`, it takes its time without a text.
+        """Take a version of a caption; said before `shown_since_s`, it takes its time without text.
 
         This also holds for later versions of the same words, such as a delayed translation.
+        `shown_since_s` is when the displays ceased to be blank; infinite while they are.
         `heard_s` is the newest audio time of any caption. That clock stops in pauses, so each new
         caption is placed by how long before `heard_s` it was spoken.
         """
@@ -89,8 +90,10 @@ class RollingSubtitles:
             if heard_s - message.end_s > _STALE_S:
                 return
             old = _Placed(now_s - max(0.0, heard_s - message.start_s))
-        # Also of a partial: its final may come when the displays are on again.
-        if message.end_s > old.said_s and not is_shown:
+        # Also of a partial: its final may come when the displays are on again. On a slow machine
+        # even the first caption may: what counts is when its new words began.
+        began_s = now_s - max(0.0, heard_s - max(message.start_s, old.said_s))
+        if message.end_s > old.said_s and began_s < shown_since_s:
             old = replace(old, is_left_out=True)
         self._placed[message.id] = self._final(old, message, now_s) if message.final else old
         # The cues are those of the previous version.

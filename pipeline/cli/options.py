@@ -96,6 +96,13 @@ def add_hearing(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--channel", type=int, help="input channel, from 1 (0: mix of all)")
 
 
+def some_file(text: str) -> str:
+    """Return the name of an option's file; "" would mean the microphone."""
+    if not text:
+        raise argparse.ArgumentTypeError("no file was given")
+    return text
+
+
 def add_languages(parser: argparse.ArgumentParser) -> None:
     """Add the options that choose languages and recognizer, and `--set` for all other keys."""
     more = "spoken language (en); several, the first one first: en,es"

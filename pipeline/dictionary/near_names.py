@@ -165,8 +165,10 @@ def names_of(
     # Cached: the rules mostly stay the same between finals.
     church = {word for rule in rules if rule.source == own for word in _names_in(rule, common)}
     others = {word for rule in rules for word in _names_in(rule, common)} - church
+    # "Sarah" in the Bible is no "Zara" of the church.
+    known = {word.lower() for word in others}
     return (
-        replace(near_names(sorted(church), ()), only_unsure=True),
+        replace(near_names(sorted(church), known), only_unsure=True),
         replace(near_names(sorted(others), ()), only_unsure=True, is_strict=True),
     )
 

@@ -141,6 +141,12 @@ class Dictionary:
         return lexicon
 
     @property
+    def known_names(self) -> frozenset[str]:
+        """The names that the rules write, those of the Bible and of the church."""
+        lists = names_of(self.lexicon.rules, self._common, str(self.own))
+        return frozenset(name for each in lists for name, _ in each.names.values())
+
+    @property
     def hotwords(self) -> str:
         """The rare words that the recognizer should expect, separated by commas."""
         return self.lexicon.hotwords(_HOTWORDS)

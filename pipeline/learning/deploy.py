@@ -74,28 +74,22 @@ def deploy(
     and not be worse. Raises LearningError (model-missing, name-malformed, name-taken, not-compared,
     worse, config-missing), ModelError, ConfigError; then nothing has changed.
     """
-    weights = weights_to_deploy(model)
-    if not _NAME.fullmatch(name):
-        message = f"{name!r} can be no name of a model."
-        raise LearningError("name-malformed", message, "Use letters, digits, dots and hyphens.")
-    # Before gigabytes are copied: without a config.toml nothing could name the model.
-    config = _config(loaded)
-    # By content, not by name: only the exact file that was compared may be deployed.
-    digest = sha256(weights)
-    comparison = _told(data, role, digest, loaded.settings)
-    if not force:
-        _require_verdict(comparison)
-    prompt = prompt or (comparison.prompt if comparison else "")
-    store = ModelLibrary.of(loaded.settings)
-    _require_own_name(store, role, name, digest)
+    digest, told = require_deployable(loaded, data, role, model, name, force=force)
+    prompt = prompt or told
     # Before the key: the next start fails if config.toml names a missing model.
-    _copy(store, role, model, name, on_bytes)
+    _copy(ModelLibrary.of(loaded.settings), role, model, name, on_bytes)
     after = {KEYS[role]: name} | ({"translate.final.prompt": prompt} if prompt else {})
+    config = _config(loaded)
     return _switch(data, config, loaded, role=role, name=name, digest=digest, after=after)
 
 
-def weights_to_deploy(model: Path) -> Path:
-    """Return the file with a model's weights. Raises LearningError (model-missing)."""
+def require_deployable(
+    loaded: Loaded, data: DataFolder, role: Role, model: Path, name: str, *, force: bool
+) -> tuple[str, str]:
+    """Check what `deploy` checks before it writes; return SHA-256 and the prompt of the comparison.
+
+    Raises the errors of `deploy`.
+    """
     weights = weights_of(model)
     if not weights.is_file():
         raise LearningError(
@@ -103,7 +97,18 @@ def weights_to_deploy(model: Path) -> Path:
             f"{weights} is not there.",
             "Name a .gguf file for Gemma, else a folder with model.bin.",
         )
-    return weights
+    if not _NAME.fullmatch(name):
+        message = f"{name!r} can be no name of a model."
+        raise LearningError("name-malformed", message, "Use letters, digits, dots and hyphens.")
+    # Before gigabytes are copied: without a config.toml nothing could name the model.
+    _config(loaded)
+    # By content, not by name: only the exact file that was compared may be deployed.
+    digest = sha256(weights)
+    comparison = _told(data, role, digest, loaded.settings)
+    if not force:
+        _require_verdict(comparison)
+    _require_own_name(ModelLibrary.of(loaded.settings), role, name, digest)
+    return digest, comparison.prompt if comparison else ""
 
 
 def rollback(loaded: Loaded, data: DataFolder, role: Role) -> Deployment:

@@ -85,8 +85,11 @@ _GENTLY = ("--muon-rate", "2e-4", "--adam-rate", "2e-4")
 """Peak learning rates for a Marian that is trained further: docs/decisions/082."""
 
 
-def commands(order: TrainingOrder) -> list[list[str]]:
-    """Return the command lines that train and convert, in order."""
+def commands(order: TrainingOrder, inputs: Mapping[str, str] | None = None) -> list[list[str]]:
+    """Return the command lines that train and convert, in order.
+
+    `inputs` are the hashes of base and material where they are known; a base has gigabytes.
+    """
     # Absolute, since the trainers run in the checkout.
     base, mix, out = (path.absolute() for path in (order.base, order.material, order.out))
     options = ["--sound" if order.role == "stt" else "--mix", str(mix), "--out", str(out)]
@@ -94,7 +97,7 @@ def commands(order: TrainingOrder) -> list[list[str]]:
     options += order.more
     target = ("--target", order.target)
     # The trainers refuse to overwrite a checkpoint, which may be days of work.
-    if _goes_on(order):
+    if _goes_on(order, inputs):
         options.append("--resume")
     levels = ("--levels", order.levels) if order.levels else ()
     if order.role == "stt":
@@ -153,8 +156,9 @@ def train(
     # Checked here, since the trainer would load torch first.
     if not (order.material / name).is_file():
         raise LearningError(code, f"There is no {name} in {order.material}.", fix)
-    every, inputs = commands(order), _inputs(order)
-    if not _goes_on(order):
+    inputs = _inputs(order)
+    every = commands(order, inputs)
+    if "--resume" not in every[0]:
         with suppress(FileNotFoundError):
             checkpoint = order.out / _CHECKPOINT
             checkpoint.replace(checkpoint.with_suffix(".old"))
@@ -174,12 +178,12 @@ def train(
     return order.out / "model"
 
 
-def _goes_on(order: TrainingOrder) -> bool:
+def _goes_on(order: TrainingOrder, inputs: Mapping[str, str] | None) -> bool:
     """Whether the checkpoint in `out` is of this training: interrupted, or to be made longer."""
     if not (order.out / _CHECKPOINT).exists():
         return False
     try:
-        before, now = orjson.loads((order.out / _NOTE).read_bytes()), _inputs(order)
+        before, now = orjson.loads((order.out / _NOTE).read_bytes()), inputs or _inputs(order)
     except (OSError, ValueError):
         # Of an earlier version, which noted nothing: with a model it was over.
         return not (order.out / "model").exists()

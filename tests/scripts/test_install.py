@@ -299,3 +299,37 @@ def test_it_upgrades_changes_nothing_twice_keeps_settings_and_leaves(tmp_path: P
     assert not etc.exists()
     assert not (tmp_path / "var" / "lib" / NAME).exists()
     assert not list((tmp_path / "etc" / "systemd" / "system").glob(f"{NAME}*"))
+
+
+def test_the_command_knows_the_environment_of_the_service(tmp_path: Path) -> None:
+    """A token that was set there was unknown to `desk`."""
+    text = (UNITS / f"{NAME}.sh").read_text()
+    for folder in ("/opt", "/etc", "/var/lib"):
+        text = text.replace(f"{folder}/{NAME}", f"{tmp_path}/{NAME}")
+    (tmp_path / NAME / "venv" / "bin").mkdir(parents=True)
+    environment = """# TOKEN=comment
+TOKEN=a $HOME 'b
+QUOTED="c d"
+bad-name=1
+"""
+    (tmp_path / NAME / "environment").write_text(environment)
+    for name, content in {
+        f"{NAME}/venv/bin/{NAME}": 'echo "$TOKEN|$QUOTED|$*"',
+        "command": text.removeprefix("#!/bin/sh\n"),
+        "id": 'echo "$ME"',
+        "sudo": 'echo "sudo $*" >&2\nwhile [ "$1" != -- ]; do shift; done; shift; ME=root "$@"',
+    }.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\n{content}\n")
+        (tmp_path / name).chmod(0o755)
+    path = f"{tmp_path}:{os.environ['PATH']}"
+    for me, asks in (("root", 1), ("helper", 2), ("stark-translate", 0)):
+        ran = subprocess.run(
+            [tmp_path / "command", "desk", "two words"],
+            env={"PATH": path, "ME": me},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert ran.stdout == "a $HOME 'b|c d|desk two words\n"
+        assert ran.stderr.count("sudo ") == asks
+        assert ("--preserve-env=TOKEN,QUOTED -u stark-translate" in ran.stderr) == bool(asks)

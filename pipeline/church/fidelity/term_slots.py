@@ -23,6 +23,11 @@ _LEAST = 0.05
 """Least weight of a slot's best word: below it the place of the term is unknown."""
 _SHORT = 3
 """Articles and prepositions have at most so many letters; a term does not replace them alone."""
+_OURS = (
+    *("nuestro", "nuestra", "nuestros", "nuestras", "vuestro", "vuestra", "vuestros", "vuestras"),
+    *("notre", "votre", "leur", "leurs"),
+)
+"""Longer words that belong to the noun behind them: a term does not replace these alone either."""
 _LIKE = 3
 """Equal first letters by which a word counts as a misspelling of another."""
 _STEM = 5
@@ -86,7 +91,11 @@ def slots(
         for index, (start, end) in enumerate(places)
         if weights[index] > 0 and is_free((start, end), others)
     ]
-    long = {index for index in free if places[index][1] - places[index][0] > _SHORT}
+    long = {
+        index
+        for index in free
+        if len(word := text[slice(*places[index])]) > _SHORT and word.lower() not in _OURS
+    }
     # Attention favours articles: they are candidates only if there are no other words.
     ranked = sorted(long or free, key=lambda index: -weights[index])
     found: list[Place] = []

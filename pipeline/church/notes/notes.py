@@ -12,7 +12,7 @@ import json
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 
@@ -57,8 +57,11 @@ class Notes:
     """All words of the notes that occur in lower case."""
 
 
-def draw(text: str, lang: str) -> Notes:
-    """Extract the notes of a text; entries are in order of their first occurrence."""
+def draw(text: str, lang: str, known: Collection[str] = ()) -> Notes:
+    """Extract the notes of a text; entries are in order of their first occurrence.
+
+    `known` are names that count at the beginning of a sentence too.
+    """
     # A word that occurs in lower case is no name, however often it has a capital.
     small = {word for word in _WORD.findall(text) if word[0].islower()}
     found = find(text, lang)
@@ -72,7 +75,7 @@ def draw(text: str, lang: str) -> Notes:
         if not any(start <= match.start() < end for start, end in places)
         and sum(map(str.isdigit, match[0])) > 2
     )
-    names = tuple(_names(text, small, lang))[:MOST_NAMES]
+    names = tuple(_names(text, small, lang, known))[:MOST_NAMES]
     words = frozenset(map(str.lower, small))
     return Notes(names, verses, numbers, _few(_terms(text)), words)
 
@@ -101,16 +104,18 @@ def renderings(notes: Notes) -> tuple[tuple[str, str], ...]:
     return tuple((say, write) for say, write in stripped if say and write)
 
 
-def _names(text: str, small: set[str], lang: str) -> list[str]:
+def _names(text: str, small: set[str], lang: str, known: Collection[str]) -> list[str]:
     """Return the names of a text: words capitalized inside a sentence, never in lower case."""
     # The name of a Bible book belongs to a reference, which is found separately.
     books = {word.lower() for name in PRINTED.get(lang, ()) for word in name.split()}
     inside: Counter[str] = Counter()
     for sentence in _SENTENCE.split(text):
-        # Not the first word: it always has a capital.
-        for word in _WORD.findall(sentence or "")[1:]:
+        for at, word in enumerate(_WORD.findall(sentence or "")):
             # "Boaz's" is the name Boaz.
-            inside[re.sub(r"['’]s$", "", word)] += 1
+            name = re.sub(r"['’]s$", "", word)
+            # The first word always has a capital.
+            if at or name in known:
+                inside[name] += 1
     return [
         word
         for word in inside

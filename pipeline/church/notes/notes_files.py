@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import re
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -36,21 +36,22 @@ LIMITS = Limits(seconds=60, memory_bytes=1 << 30, answer_bytes=16 << 20)
 """A hundred pages of PDF take about 6 s, longer while the engines use the processor."""
 
 
-async def draw_out(content: bytes, name: str, lang: str) -> Notes:
+async def draw_out(content: bytes, name: str, lang: str, known: Collection[str] = ()) -> Notes:
     """Return what is extracted from a file of notes, read in a separate process.
 
-    The suffix of `name` gives the file type, `lang` is the notes' language. Raises NotesError.
+    The suffix of `name` gives the file type, `lang` is the notes' language, `known` as in `draw`.
+    Raises NotesError.
     """
 
     def failed(what: str) -> NotesError:
         return NotesError("notes-unreadable", f"{name} {what}.", _FIX)
 
-    return await call(LIMITS, failed, drawn, content, name, lang)
+    return await call(LIMITS, failed, drawn, content, name, lang, known)
 
 
-def drawn(content: bytes, name: str, lang: str) -> Notes:
+def drawn(content: bytes, name: str, lang: str, known: Collection[str] = ()) -> Notes:
     """Return what is extracted from a file of notes, in this process. Raises NotesError."""
-    return draw(text_of(content, name), lang)
+    return draw(text_of(content, name), lang, known)
 
 
 def content_of(path: Path) -> bytes:

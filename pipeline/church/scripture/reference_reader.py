@@ -367,6 +367,11 @@ class Reader(TokenReader):
         # A last verse that the chapter lacks is not part of the reference; the first verse is.
         most = verses(reference.book, reference.chapter)
         last, after = self._last(reference.verse, end)
+        number = None if last or not self._is_spaced(end - 1) else self._number(end)
+        # "Ephesians 2 8 9" are two verses; "Genesis 1 2 3" are chapters, and 10:30 is a time.
+        if number and number.value == reference.verse + 1 != reference.chapter + 2:
+            is_meant = self._is_over(number.end) and self._tokens.gap(number.end - 1) != ":"
+            last, after = (number.value, number.end) if is_meant else (last, after)
         if not reference.verse < last <= most:
             return reference, end
         return replace(reference, last=last), after

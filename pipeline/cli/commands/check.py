@@ -22,6 +22,7 @@ from pipeline.cli.options import (
     add_serving,
     print_json,
     settings_of,
+    some_file,
 )
 from pipeline.config.loader import Loaded
 from pipeline.core import logs
@@ -51,7 +52,7 @@ def add(commands: Commands) -> None:
     )
     add_serving(parser)
     add_hearing(parser)
-    option("--input", metavar="FILE", help="test with an audio file instead")
+    option("--input", type=some_file, metavar="FILE", help="test with an audio file instead")
 
 
 def _check(arguments: argparse.Namespace) -> int:

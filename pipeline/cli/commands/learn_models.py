@@ -21,7 +21,7 @@ from pipeline.learning.compare import (
     keep,
 )
 from pipeline.learning.data.folder import DataFolder
-from pipeline.learning.deploy import Deployment, deploy, rollback, weights_to_deploy
+from pipeline.learning.deploy import Deployment, deploy, require_deployable, rollback
 from pipeline.learning.measuring import few_sentences, few_spoken, sentence_sets, sound_sets
 from pipeline.learning.verdict import table_rows
 from pipeline.models.registry import CAPTION_ROLES, KEYS, CaptionRole, Role
@@ -155,7 +155,7 @@ def _deploy(arguments: argparse.Namespace) -> int:
     name = arguments.name or f"ours-{role}-{datetime.now(UTC):%Y-%m-%d}"
     if arguments.dry_run:
         # Checked here too: a dry run must find what the real run would refuse.
-        weights_to_deploy(arguments.model)
+        require_deployable(loaded, data, role, arguments.model, name, force=arguments.force)
         print(f"{KEYS[role]} would become {name!r}. Nothing is changed (--dry-run).")
         return 0
     # One step at a time: a timer's cycle may use the data folder at the same time.

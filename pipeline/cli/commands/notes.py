@@ -10,6 +10,7 @@ from pipeline.church.notes.notes import Notes, joined, written
 from pipeline.church.notes.notes_files import NOTES, content_of, draw_out, read_notes, write_notes
 from pipeline.cli.options import Commands, add_command, add_group, add_sessions, path, settings_of
 from pipeline.core.errors import NotesError
+from pipeline.dictionary.store import Dictionary
 
 _SAYS = "Read names and verses from sermon notes, for the next service."
 _EPILOG = """\
@@ -39,11 +40,14 @@ def _place(arguments: argparse.Namespace) -> Path:
 
 def _add(arguments: argparse.Namespace) -> int:
     place = _place(arguments)
-    lang = settings_of(arguments).settings.translate.source
+    settings = settings_of(arguments).settings
+    lang, known = settings.translate.source, Dictionary(settings).known_names
     # New files are added; the notes so far may have been corrected by hand.
     notes = [read_notes(place)] if place.exists() else []
     # All are read before anything is written: an unreadable one changes nothing.
-    notes += [asyncio.run(draw_out(content_of(file), str(file), lang)) for file in arguments.files]
+    notes += [
+        asyncio.run(draw_out(content_of(file), str(file), lang, known)) for file in arguments.files
+    ]
     whole = joined(notes)
     write_notes(place, written(whole, ", ".join(file.name for file in arguments.files)))
     _print(whole)

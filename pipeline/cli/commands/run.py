@@ -24,6 +24,7 @@ from pipeline.cli.options import (
     add_languages,
     add_serving,
     settings_of,
+    some_file,
     write_out,
 )
 from pipeline.cli.screens import make_screen
@@ -76,7 +77,7 @@ def add(commands: Commands) -> None:
         add_hearing(parser)
         add_languages(parser)
         more = "caption a recording instead of a microphone"
-        parser.add_argument("--input", metavar="FILE", help=more)
+        parser.add_argument("--input", type=some_file, metavar="FILE", help=more)
         more = "speed at which a recording is played"
         parser.add_argument("--pace", choices=["realtime", "fast"], help=more)
     says = "go on to the review at the end (default: where there is a terminal)"

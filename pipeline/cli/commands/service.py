@@ -122,11 +122,12 @@ def _health(settings: Settings) -> dict[str, Any]:
         if there and in_use(there[0] / JOURNAL):
             fix = f"{there[0].name} is running, at another port or suspended: give its --port."
         else:
-            for scope, unit in _units().items():
-                if unit["ActiveState"] != "active":
-                    start = " ".join(("systemctl" if scope else "sudo systemctl", *scope, "start"))
-                    fix = f"{UNIT} is {unit['ActiveState']}: {start} {UNIT}."
-                    break
+            units = _units()
+            scope, unit = next(iter(units.items()), ((), {"ActiveState": "active"}))
+            # One that is active is the service, wherever it answers: another is not to be started.
+            if unit["ActiveState"] != "active":
+                start = " ".join(("systemctl" if scope else "sudo systemctl", *scope, "start"))
+                fix = f"{UNIT} is {unit['ActiveState']}: {start} {UNIT}."
     except OSError:
         pass  # another user's files: the reason is unknown
     raise ServerError("daemon-unreachable", message, fix)
@@ -135,7 +136,8 @@ def _health(settings: Settings) -> dict[str, Any]:
 def _units() -> dict[tuple[str, ...], dict[str, str]]:
     """Return systemd's properties of our units, by the option that selects the manager.
 
-    The machine's comes first (scripts/install.sh), then this user's (`stark-translate install`).
+    An active one comes first, then the machine's (scripts/install.sh), then this user's
+    (`stark-translate install`).
     """
     found = {}
     scopes: tuple[tuple[str, ...], ...] = ((), ("--user",))
@@ -146,7 +148,7 @@ def _units() -> dict[tuple[str, ...], dict[str, str]]:
         unit = dict(line.split("=", 1) for line in done.stdout.splitlines() if "=" in line)
         if unit.get("LoadState") == "loaded":
             found[scope] = unit
-    return found
+    return dict(sorted(found.items(), key=lambda each: each[1]["ActiveState"] != "active"))
 
 
 def _stop(arguments: argparse.Namespace) -> int:
@@ -157,7 +159,8 @@ def _stop(arguments: argparse.Namespace) -> int:
     # A process that Ctrl-Z has suspended does not answer, but can be ended.
     session = "" if process and _is_suspended(process) else _health(settings)["session"]
     for scope, unit in _units().items():
-        ours = not process or unit["MainPID"] == str(process.pid)
+        # This user's own process would be known: an unknown one is the machine's.
+        ours = unit["MainPID"] == str(process.pid) if process else not scope
         if unit["ActiveState"] == "active" and ours:
             # Through systemd: it restarts a service that ends in another way.
             return _pass_on("systemctl", "stop", *scope, UNIT)
@@ -204,7 +207,11 @@ def _logs(arguments: argparse.Namespace) -> int:
     if not arguments.session and (units := _units()):
         # -e: at the end, where the last events are; the journal of a year is long.
         following = ["-f"] if arguments.follow else ["-e"]
-        return _pass_on("journalctl", *next(iter(units)), "-u", UNIT, *following)
+        scope, *others = units
+        if others:
+            which = "this user's" if scope else "the machine's"
+            print(f"There are two {UNIT}; this is {which}.", file=sys.stderr)
+        return _pass_on("journalctl", *scope, "-u", UNIT, *following)
     arguments.session = arguments.session or "last"
     folder = session_of(arguments)
     print(f"Events of {folder.name}; the log is in the window of `run`.", file=sys.stderr)

@@ -136,7 +136,7 @@ class ServiceNotes:
     async def _draw(self, file: str, content: bytes) -> None:
         try:
             async with self._reading:
-                found = await draw_out(content, file, self._lang)
+                found = await draw_out(content, file, self._lang, self._dictionary.known_names)
             await self._keep(joined((self._notes, found)))
         except NotesError as error:
             raise ProtocolError(error.code, f"{error.message} {error.fix}".rstrip()) from None

@@ -121,7 +121,8 @@ def collect(
     With `dry_run` nothing is written. `on_session` gets the name of each session.
     A session that cannot be read is skipped, with the reason. Raises LearningError.
     """
-    terms = [rule.write for rule in settings.rules]
+    # A rule may need the article to be heard: the term is the same without it.
+    terms = [rule.write.removeprefix("the ") for rule in settings.rules]
     ledger = data.ledger()
     # Pairs of sessions that are no longer on disk stay.
     stored = data.harvests()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -45,11 +46,15 @@ class LiveSubtitles:
         # A resumed session has captions on its boards: an edit of these is not new speech.
         known = (message for board in boards for message in board.snapshot().messages)
         self._heard_s = max((message.end_s for message in known), default=0.0)
-        self._is_blank = False
+        self._shown_since_s = 0.0
+        """When the displays ceased to be blank; infinite while they are."""
 
     def set_blank(self, *, is_blank: bool) -> None:
-        """Leave out captions while the displays are blank."""
-        self._is_blank = is_blank
+        """Leave out what is said while the displays are blank."""
+        if is_blank:
+            self._shown_since_s = math.inf
+        elif self._shown_since_s == math.inf:
+            self._shown_since_s = self._clock()
 
     def put(self, message: CaptionMessage, lang: str) -> None:
         """Add a version of a caption from the board of a target language."""
@@ -58,7 +63,7 @@ class LiveSubtitles:
         # The source text is on the first target's board only: it is needed once.
         tracks = [self._by_lang[lang], *([self._source] if lang == self._first else [])]
         for track in tracks:
-            track.put(message, self._clock(), self._heard_s, is_shown=not self._is_blank)
+            track.put(message, self._clock(), self._heard_s, self._shown_since_s)
 
     def watchers(self) -> Counter[str]:
         """Count each language whose playlist is read as one display: it must not rest."""

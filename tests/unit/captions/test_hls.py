@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -265,7 +266,7 @@ def test_what_is_said_while_the_displays_are_blank_is_left_out() -> None:
     stream = Stream(now_s=BEGAN_S + 100)
     message = stream.board.show(caption(1, "secreto", "secreto", final=True))
     assert message
-    stream.subtitles.put(message, stream.now_s, message.end_s, is_shown=False)
+    stream.subtitles.put(message, stream.now_s, message.end_s, math.inf)
     stream.now_s += 30
     assert "secreto" not in stream.shown()
 

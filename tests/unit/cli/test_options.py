@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.cli.main import main
 from pipeline.cli.options import add_command, add_languages, settings_of
 from pipeline.config.schema import Settings
 from pipeline.core.errors import ConfigError
@@ -54,3 +55,13 @@ def test_any_key_can_be_set_as_in_the_file_or_as_plain_text() -> None:
     assert settings.log.level == "debug"
     with pytest.raises(ConfigError, match=r"command line: vad\.holdms: unknown key"):
         loaded("--set", "vad.holdms=0")
+
+
+@pytest.mark.parametrize("command", ["run", "dry-run", "check"])
+def test_an_input_without_a_name_is_not_the_microphone(
+    command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The variable of a script was empty, and the room was recorded."""
+    with pytest.raises(SystemExit):
+        main([command, "--input", ""])
+    assert "argument --input: no file was given" in capsys.readouterr().err

@@ -159,6 +159,20 @@ def test_a_rare_word_of_which_it_was_unsure_is_no_name_of_the_church(
     assert list(found.values()) == [written] * bool(written)
 
 
+def test_a_name_of_its_own_is_no_name_of_the_church_however_unsure() -> None:
+    rules = (
+        *(Rule(name, (f"hear {name}",), name, source="own") for name in ("Zara", "Karen")),
+        Rule("Sarah", ("hear Sarah",), "Sarah"),
+    )
+    church, _ = names_of(rules, COMMON, "own")
+    for said in ("Then Sarah laughed.", "They read the Koran and the Quran."):
+        assert church.found(said, range(len(said.split())), COMMON) == {}
+    assert church.found("Then Sara and Carin came.", range(5), COMMON) == {
+        "sara": "Zara",
+        "carin": "Karen",
+    }
+
+
 def test_words_that_are_not_those_of_the_text_tell_nothing() -> None:
     assert unsure_words("one two", [Word("one", 0.1)]) == frozenset()
     assert unsure_words("One, two.", [Word(" One,", 0.9), Word(" two.", 0.1)]) == {1}

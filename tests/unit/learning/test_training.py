@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.core.errors import LearningError
+from pipeline.learning.manifest import sha256
 from pipeline.learning.training import TrainingOrder, commands, require_trainers, train
 from tests.support.needs import needs_train_extra
 
@@ -93,6 +94,24 @@ def test_the_next_month_is_a_training_of_its_own(order: TrainingOrder, tmp_path:
             goes_on()
         assert ("--resume" in lines[-1]) == told
         mix.write_text("it was killed, and its minutes are not over\n")
+
+
+def test_a_base_of_gigabytes_is_read_once(
+    order: TrainingOrder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checkout, read = checkout_of(tmp_path), list[str]()
+
+    def counted(path: Path) -> str:
+        read.append(path.name)
+        return sha256(path)
+
+    monkeypatch.setattr("pipeline.learning.training.sha256", counted)
+    order.base.mkdir()
+    (order.base / "model.bin").write_bytes(b"1")
+    for _ in range(2):
+        train(order, on_line=lambda _: None, checkout=checkout)
+        assert read == ["model.bin", "train.jsonl"]
+        read.clear()
 
 
 def test_a_gemma_of_hugging_face_has_a_trainer_of_its_own(order: TrainingOrder) -> None:

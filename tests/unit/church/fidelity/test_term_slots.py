@@ -27,6 +27,11 @@ def test_articles_stay_outside_and_weak_signs_lead_nowhere() -> None:
     assert in_words("nadie sabe nada", [0.01, 0.02, 0.01]) == []
 
 
+def test_whose_it_is_stays_with_the_noun_behind_it() -> None:
+    assert slots("Jesús nuestro Salvador", [0.9, 0.7, 0], [(14, 22)]) == [(0, 5)]
+    assert slots("La sangre de nuestro hogar", [0, 0.9, 0.5, 0.5, 0.8], ()) == [(3, 26)]
+
+
 def test_what_another_term_has_is_not_touched() -> None:
     text = "la gracia y el acuerdo"
     grace = term("gracia", pattern="gracia")

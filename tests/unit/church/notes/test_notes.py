@@ -43,6 +43,13 @@ def test_names_verses_and_numbers_are_drawn_out_in_their_order() -> None:
     assert {"furnace", "hope", "satraps"} & notes.words == {"hope", "satraps"}
 
 
+def test_a_known_name_counts_at_the_beginning_of_a_line_too() -> None:
+    text = "Zacchaeus\n\nBartimaeus's watch. Therefore we wait.\nGrace is free, and grace is good."
+    known = {"Zacchaeus", "Bartimaeus", "Grace"}
+    assert draw(text, "en", known).names == ("Zacchaeus", "Bartimaeus")
+    assert draw(text, "en").names == ()
+
+
 def test_the_number_of_a_psalm_is_no_number_of_its_own() -> None:
     notes = draw("We read Psalm 121 before 121 people.", "en")
     assert (notes.verses, notes.numbers) == (("Psalm 121",), ("121",))

@@ -141,6 +141,12 @@ def test_what_is_said_and_recognized_is_read(name: str) -> None:
         ("Psalm one nineteen, verse one oh five, says it.", "Psalm 119:105"),
         ("Read verse one oh five of Psalm 119.", "Psalm 119:105"),
         ("Psalm 119, verse 1. Oh, five of us.", "Psalm 119:1"),
+        (
+            "Ephesians 2 8 9 says it; read Ephesians two eight nine.",
+            "Ephesians 2:8-9; Ephesians 2:8-9",
+        ),
+        ("Genesis 1 2 3 is long, Romans 8 28 29 people know.", "Genesis 1:2; Romans 8:28"),
+        ("Romans 8 28 29:30 is how it was heard.", "Romans 8:28"),
         ("In Luke 17, 10 lepers came, and in Matthew 14 5 loaves.", ""),
     ],
 )

@@ -20,8 +20,13 @@ def test_a_model_goes_into_service_and_out_again(capsys: pytest.CaptureFixture[s
     Path("config.toml").write_text('[models]\ndirectory = "models"\n')
     (model,) = bundled("models", "tiny", "gemma").glob("*.gguf")
     command = ["learn", "deploy", str(model), "ours", "--data", "learning"]
-    assert main([*command, "--dry-run"]) == 0
+    assert main([*command, "--force", "--dry-run"]) == 0
     assert "would become 'ours'" in capsys.readouterr().out
+    assert main([*command, "--dry-run"]) == 1
+    assert "[not-compared]" in capsys.readouterr().err
+    taken = ["starter" if word == "ours" else word for word in command]
+    assert main([*taken, "--force", "--dry-run"]) == 1
+    assert "[name-taken]" in capsys.readouterr().err
     assert main(["learn", "deploy", "none.gguf", "--data", "learning", "--dry-run"]) == 1
     assert "[model-missing]" in capsys.readouterr().err
     assert main(command) == 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import signal
+import socket
 import time
 import webbrowser
 from concurrent.futures import ThreadPoolExecutor
@@ -152,6 +153,32 @@ def test_what_systemd_has_started_systemd_ends(
         assert program.end() == 0
     assert main(["logs"]) == 0
     assert (folder / "asked").read_text().splitlines() == commands
+
+
+@pytest.mark.parametrize("active", ["machine", "user"])
+def test_of_two_services_the_running_one_is_meant(
+    active: str, folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`logs` showed the machine's, which had not run for weeks; `status` advised to start it."""
+    shows = """\
+case "$1$2" in
+  show--user) is=$USERS ;;
+  show*) is=$MACHINES ;;
+  *) echo "$@" >> asked; exit ;;
+esac
+printf 'LoadState=loaded\\nActiveState=%s\\nMainPID=1\\n' $is
+"""
+    put_program(folder, shows, monkeypatch, "systemctl", "journalctl")
+    monkeypatch.setenv("MACHINES", "active" if active == "machine" else "inactive")
+    monkeypatch.setenv("USERS", "active" if active == "user" else "inactive")
+    assert main(["logs"]) == 0
+    scope, whose = ("", "the machine's") if active == "machine" else ("--user ", "this user's")
+    assert (folder / "asked").read_text() == f"{scope}-u {UNIT} -e\n"
+    assert f"this is {whose}" in capsys.readouterr().err
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = str(free.getsockname()[1])
+    assert main(["status", "--port", port]) == 1
+    assert "systemctl" not in capsys.readouterr().err
 
 
 def test_without_systemd_the_events_of_a_session_are_shown(

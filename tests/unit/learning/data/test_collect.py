@@ -64,6 +64,13 @@ def test_two_services_are_kept_once_however_often_they_are_collected(
     assert manifest["inputs"][0]["file"] == "ledger.jsonl"
 
 
+def test_a_term_is_one_with_its_article_and_without(tmp_path: Path, data: DataFolder) -> None:
+    rules = tuple(Rule(word, (f"hear {word}",), word) for word in ("prophet", "the prophet"))
+    said = Said(source="Then the prophet prayed.", target="Entonces oró el profeta.")
+    gather(data, week(tmp_path, 0, [said]), settings=CollectSettings(rules=rules))
+    assert [pair.terms for pair in data.pairs()] == [("prophet",)]
+
+
 def test_a_review_is_taken_in_the_next_time(tmp_path: Path, data: DataFolder) -> None:
     folder = week(tmp_path, 0, [GOOD, UNSURE])
     gather(data, folder)

@@ -89,6 +89,7 @@ def test_nothing_is_added_while_the_displays_are_blank() -> None:
     streamed.subtitles.set_blank(is_blank=True)
     streamed.say(1, "peace", "paz", "paix")
     streamed.subtitles.set_blank(is_blank=False)
+    streamed.now_s += 10
     streamed.say(2, "grace", "gracia", "grâce")
     streamed.now_s += 20
     assert streamed.texts("es") == ["gracia"]
@@ -120,6 +121,23 @@ def test_what_began_while_blank_stays_away_when_its_final_comes_later() -> None:
     streamed.put(board, board.show(caption(1, "a secret.", "un secreto.", final=True, end_s=3.0)))
     streamed.now_s += 20
     assert (streamed.texts("es"), streamed.texts("en")) == ([], [])
+
+
+def test_what_began_while_blank_stays_away_though_no_caption_came_before_its_end() -> None:
+    """A machine that has fallen behind makes no partials."""
+    streamed = Streamed()
+    board = streamed.spanish
+    streamed.subtitles.set_blank(is_blank=True)
+    streamed.now_s += 10
+    streamed.subtitles.set_blank(is_blank=False)
+    streamed.now_s += 3
+    late = caption(1, "a secret", "un secreto", final=True, start_s=2.0, end_s=8.0)
+    streamed.put(board, board.show(late))
+    streamed.now_s += 6
+    new = caption(2, "peace", "paz", final=True, start_s=9.0, end_s=14.0)
+    streamed.put(board, board.show(new))
+    streamed.now_s += 20
+    assert (streamed.texts("es"), streamed.texts("en")) == (["paz"], ["peace"])
 
 
 def test_a_typed_caption_does_not_move_what_is_said_after_it() -> None:
