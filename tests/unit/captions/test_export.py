@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.captions.export import FORMATS, WHICH, Which, export
-from pipeline.captions.subtitles import LINE_CHARS, Spoken, arrange, newest, plain
+from pipeline.captions.subtitles import Spoken, arrange, newest, plain
 from scripts.support.journal import message
 from tests.support.examples import examples
 
@@ -129,12 +129,6 @@ def test_an_empty_session_makes_a_valid_file(form: str, which: Which) -> None:
         assert "<p" not in text
     else:
         assert len(text.splitlines()) == (form == "tsv")
-
-
-def test_lines_are_no_longer_than_broadcasters_allow() -> None:
-    text = "word and another word, " * 30
-    for _, _, cue in read_back(export([message(1, text, text)], "srt", "source"), "srt"):
-        assert max(map(len, cue.split("\n"))) <= LINE_CHARS
 
 
 def test_a_page_says_its_languages_and_escapes_what_was_said() -> None:

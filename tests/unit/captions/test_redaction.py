@@ -39,10 +39,7 @@ def test_what_has_any_part_in_the_stretch_goes() -> None:
     assert purge.takes(3, 1.0, 2.0)
     assert not purge.takes(7, 9.0, 10.0)
     assert not purge.takes(7, 20.0, 25.0)
-
-
-def test_from_now_on_only_takes_nothing_that_is_over() -> None:
-    assert not Redaction(20.0, 20.0).takes(7, 18.0, 20.0)
+    assert not Redaction(20.0, 20.0).takes(7, 18.0, 20.0), "from now on only"
 
 
 def line(**fields: Any) -> bytes:

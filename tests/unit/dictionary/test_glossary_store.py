@@ -43,16 +43,6 @@ def test_the_churchs_own_file_wins_and_is_watched(tmp_path: Path) -> None:
     assert written(made) == ["convenio"]
 
 
-def test_a_broken_file_leaves_all_as_it_was(tmp_path: Path) -> None:
-    own = tmp_path / "glossary.en-es.toml"
-    own.write_text(OWN)
-    made = dictionary(tmp_path)
-    own.write_text("term = [")
-    with pytest.raises(DictionaryError, match=r"glossary\.en-es\.toml"):
-        made.load()
-    assert written(made) == ["alianza"]
-
-
 def test_an_entry_is_appended_to_the_churchs_file_and_taken_back(tmp_path: Path) -> None:
     made = dictionary(tmp_path)
     term, text = made.glossaries.add("es", "covenant", "alianza", NOW)

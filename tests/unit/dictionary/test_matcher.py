@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.core.types import Correction
-from pipeline.dictionary.matcher import compile_lexicon
 from tests.support.corrections import corrected, lexicon
 
 PROPHET = """
@@ -271,10 +270,6 @@ def test_hotwords_are_the_marked_terms_the_church_first() -> None:
     assert lexicon(shipped, church).hotwords(2) == "Oyelaran, Golgotha"
     assert lexicon(shipped, repeated).hotwords(9) == "Oyelaran, Golgotha, Patmos"
     assert lexicon(shipped).hotwords(0) == lexicon(shipped).hotwords(-1) == ""
-
-
-def test_an_empty_lexicon_changes_nothing() -> None:
-    assert corrected(compile_lexicon([]), "the holy goat").text == "the holy goat"
 
 
 @given(st.text())

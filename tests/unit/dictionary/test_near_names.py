@@ -35,10 +35,6 @@ NEAR = near_names(NAMES, {"hope", "file"})
         ("he wrote to file lemon in chains", "he wrote to Philemon in chains"),
         ("Dietrich bon hoffer wrote", "Dietrich Bonhoeffer wrote"),
         ("she was in Ravens Brook", "she was in Ravensbrück"),
-        ("the garden of get seminy", "the garden of Gethsemane"),
-        ("what Spurgin preached", "what Spurgeon preached"),
-        ("Melchi zedek was king of Salem", "Melchizedek was king of Salem"),
-        ("Melchizadek was king of Salem", "Melchizedek was king of Salem"),
     ],
 )
 def test_a_name_that_was_nearly_heard_is_written_and_no_other_word_goes(

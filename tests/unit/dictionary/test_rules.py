@@ -54,11 +54,6 @@ def test_a_file_without_rules_is_fine(text: str) -> None:
     assert parse_rules(text, "church.toml") == ()
 
 
-def test_two_files_may_hear_the_same() -> None:
-    rule = '[[rule]]\nhear = "a"\nwrite = "b"'
-    assert len(parse_rules(rule, "en.toml") + parse_rules(rule, "church.toml")) == 2
-
-
 @pytest.mark.parametrize(
     ("text", "code", "says"),
     [

@@ -32,27 +32,13 @@ LEXICON = compile_lexicon(RULES)
 HOTWORDS = 40
 """The number of hot words that the recognizer gets."""
 
-EVERYDAY = """
-The government imposed new sanctions on two foreign banks this morning.
-Voters rejected the proposition by a narrow margin.
-The whole report was just a fiction, the minister said.
+ELSEWHERE = """
 Shares fell sharply after the company warned about its annual profit.
 The pilot landed the plane safely in heavy rain.
-It will rain again tomorrow, so take an umbrella.
-We had to alter our plans because of the strike.
-The owl waits for its prey in the old barn.
-The sole of my left shoe has a hole in it.
-She is the sole owner of the bakery on the corner.
 My aunt moved to the Philippines with her two sons.
 They met on a train, and the romance lasted all summer.
 Two collisions were reported on the motorway.
-He acts as if nothing had happened.
-The second act of the play begins in a kitchen.
-Please mark the wrong answers with a red pen.
-The numbers on the last page do not add up.
-The judges gave the skater a perfect score.
 First John washed the car, then Peter dried it.
-The king's daughter wore a blue dress.
 Turn left at the next intersection and park behind the bank.
 The cavalry crossed the river before dawn.
 A leopard escaped from the zoo last night.
@@ -60,13 +46,9 @@ Her parakeet learned to whistle the national anthem.
 The factory has stood idle since March.
 Our neighbors are Armenian and make wonderful bread.
 He spent three months in rehab after the accident.
-She has a job interview on Thursday at nine.
-I held the coin in the palm of my hand.
 The children planted palm trees along the street.
 The salmon was grilled with lemon and butter.
-He bought a new phone and a warranty for two years.
 The pistol was found under the driver's seat.
-The museum shows a pair of boots from the war.
 A millennial and a retired teacher share the house.
 The rapper canceled his concert in Boston.
 The warship returned to the harbor for repairs.
@@ -74,35 +56,17 @@ Gossip travels fast in a small village.
 He looked haggard after the night shift.
 Monday, Thursday and Friday are my busy days.
 The laser is pointed at a small mirror.
-The recipe needs two cups of flour and a piece of butter.
 May I say a few words about the budget?
 They have a cook and a gardener.
-The piece was played by a young pianist.
 The ball was thrown over the fence.
 Hey man, can you give me a hand with this sofa?
 The new convent school opens in the fall.
-The revolution changed the way people lived in the city.
-The chapter on traffic is the longest in the manual.
 Her books fill a pie chart of last year's sales.
-In August in this town, the shops close at noon.
 The doctor said that the amputation could be avoided.
 The judge ruled that it was only hearsay.
 His enunciation is so clear that everybody understands him.
 My desk is messier than yours.
 The chef heard the bell and ran upstairs.
-Cars and tires get hot in the sun.
-A prophet of doom, the paper called the economist.
-The mayor and the council agreed on the new bridge.
-Some 23 people waited in line for tickets.
-This is real leather, and that is not.
-You can see the lake from the tower of the old mill.
-The lord mayor will open the fair at noon.
-Grace and Paul had faith in their team until the last minute.
-It is a sin to waste so much food, my grandmother used to say.
-The church was built of stone and has a tall tower.
-""".strip().splitlines()
-
-ELSEWHERE = """
 Proposition 13 cut property taxes.
 It is a costly proposition to mend the church roof.
 The blood drive is a win-win proposition.
@@ -133,55 +97,18 @@ The driver sets the pre destination in the app.
 Trying to atone meant a day of hard work.
 To atone meant to pay it all back.
 He wanted to atone, meant it, and made coffee.
+For what shall it profit a man, if he shall gain the whole world, and lose his own soul?
+What profit is it that we have kept his ordinance before the LORD of hosts?
+And ere the lamp of God went out in the temple of the LORD, Samuel was laid down to sleep.
+The leopard shall lie down with the kid, and the calf and the young lion together.
 """.strip().splitlines()
 """Phrases that rules match, but with another meaning: the rules must not change them."""
 
-SCRIPTURE = """
-In the beginning God created the heaven and the earth.
-The LORD is my shepherd; I shall not want.
-He restoreth my soul: he leadeth me in the paths of righteousness for his name's sake.
-Yea, though I walk through the valley of the shadow of death, I will fear no evil.
-For God so loved the world, that he gave his only begotten Son.
-For what shall it profit a man, if he shall gain the whole world, and lose his own soul?
-What profit is it that we have kept his ordinance before the LORD of hosts?
-From the sole of the foot even unto the head there is no soundness in it.
-And he shall be like rain upon the mown grass, as showers that water the earth.
-The LORD rained upon Sodom and upon Gomorrah brimstone and fire.
-Behold the Lamb of God, which taketh away the sin of the world.
-And ere the lamp of God went out in the temple of the LORD, Samuel was laid down to sleep.
-He is the propitiation for our sins, and not for ours only.
-The leopard shall lie down with the kid, and the calf and the young lion together.
-Noah builded an altar unto the LORD, and offered burnt offerings on the altar.
-When I see the blood, I will pass over you, and the plague shall not be upon you in Egypt.
-Blessed are the peacemakers: for they shall be called the children of God.
-Pray without ceasing. In every thing give thanks.
-And Nathan the prophet said unto David, Go, do all that is in thine heart.
-The true light, which lighteth every man that cometh into the world.
-Who being in the form of God thought it not robbery to be equal with God.
-Now faith is the substance of things hoped for, the evidence of things not seen.
-Being justified by faith, we have peace with God through our Lord Jesus Christ.
-They cried out, saying, Crucify him. Pilate washed his hands before the multitude.
-Judge the world with righteousness, and the people with equity.
-He was wounded for our transgressions, he was bruised for our iniquities.
-Paul, an apostle of Jesus Christ, to Timothy, my own son in the faith.
-And all his sons and all his daughters rose up to comfort him.
-Thou shalt have no other gods before me, nor bow down to any idol.
-We turn to First Corinthians chapter 13, verse 4.
-Let us read from the book of Romans, chapter eight.
-Today's text is Philippians 4:13, a letter Paul wrote in prison.
-The Acts of the Apostles, chapter two, tells of the day of Pentecost.
-Open your Bibles to the gospel of Mark, chapter one.
-Revelation chapter 21 speaks of the holy city, the new Jerusalem.
-Shadrach, Meshach and Abednego would not bow to the golden image of Nebuchadnezzar.
-Nicodemus came by night, and Zacchaeus climbed a sycamore tree.
-Jesus prayed in Gethsemane and was crucified at Golgotha.
-The Pharisees and the Sadducees asked him for a sign from heaven.
-Our Father in heaven, hallowed be thy name, thy kingdom come.
-Sanctification follows justification, and glorification comes at the end.
-Holy, holy, holy, Lord God Almighty, early in the morning our song shall rise to thee.
-Let us pray. In Jesus' name, amen.
-The doctrine of the Trinity, the incarnation and the atonement belong together.
-""".strip().splitlines()
+CORRECT = (
+    "scripts/bench/church/plain_en.txt",
+    "scripts/bench/church/terms_en.txt",
+    "training/data/sermon_phrases.tsv",
+)
 
 
 def test_there_are_rules_for_every_kind_of_word() -> None:
@@ -234,22 +161,16 @@ def test_a_rule_that_asks_for_context_needs_it() -> None:
     assert [text for text in alone if corrected(LEXICON, text).corrections] == []
 
 
-def test_everyday_english_is_untouched() -> None:
-    assert changed(EVERYDAY) == []
-    assert changed(text.lower() for text in EVERYDAY) == []
-
-
-def test_correct_scripture_and_sermon_are_untouched() -> None:
-    assert changed(SCRIPTURE) == []
-
-
 def test_words_that_rules_hear_are_untouched_in_other_sentences() -> None:
     assert changed(ELSEWHERE) == []
+    assert changed(text.lower() for text in ELSEWHERE) == []
 
 
-def test_everyday_english_in_one_breath_is_untouched() -> None:
-    text = " ".join(EVERYDAY)
-    assert corrected(LEXICON, text).text == text
+@pytest.mark.parametrize("name", CORRECT)
+def test_everyday_english_and_sermon_are_untouched_in_one_breath_too(name: str) -> None:
+    texts = [line.split("\t")[0] for line in (ROOT / name).read_text("utf-8").splitlines()]
+    assert len(texts) > 200
+    assert changed([*texts, " ".join(texts)]) == []
 
 
 def test_a_garbled_sermon_comes_out_right() -> None:
@@ -518,18 +439,12 @@ def test_the_churchs_own_rules_hold_in_every_spoken_language(tmp_path: Path) -> 
     # An operator's rule takes effect at once in both languages.
     dictionary.hold("el sabet", "Elisabet")
     assert corrected(dictionary.lexicon_of("es"), "el sabet").text == "Elisabet"
-    (tmp_path / "glossary.es-en.toml").write_text('term = [{ say = "gracia", write = "grace" }]\n')
-    dictionary.load()
-    assert dictionary.glossaries_of("es").of("en").find("La gracia de Dios.")
-    assert not dictionary.glossaries.of("en").find("La gracia de Dios.")
-
-
-def test_the_glossary_of_each_spoken_language_is_watched(tmp_path: Path) -> None:
-    flags = {"translate.source": ["en", "es"], "session.directory": str(tmp_path)}
-    dictionary = Dictionary(load(flags=flags).settings)
     assert not dictionary.changed()
     (tmp_path / "glossary.es-en.toml").write_text('term = [{ say = "gracia", write = "grace" }]\n')
     assert dictionary.changed()
+    dictionary.load()
+    assert dictionary.glossaries_of("es").of("en").find("La gracia de Dios.")
+    assert not dictionary.glossaries.of("en").find("La gracia de Dios.")
 
 
 def test_a_mistake_in_one_file_puts_nothing_of_the_others_in_force(tmp_path: Path) -> None:

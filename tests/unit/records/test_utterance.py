@@ -142,26 +142,19 @@ def test_the_time_that_a_final_was_kept_back_is_told_and_is_not_ours() -> None:
     assert made["overhead_ms"] == pytest.approx(at_once["overhead_ms"], abs=0.2)
 
 
-def test_a_source_caption_has_no_engine_and_no_times_of_one() -> None:
+def test_a_source_caption_is_no_translation_and_has_no_times_of_one() -> None:
     of = transcript()
     stand_in = Caption(of, "en", of.text, "source", final=False)
     made = record(replace(stand_in, final=True), stand_in, published_s=100.31)
-    assert made["final"] == {
-        "lang": "en",
-        "text": "the grace of God",
-        "engine": "source",
-        "tokens": None,
-        "tokens_per_s": None,
-        "prompt_tokens": None,
-        "reused_tokens": None,
-        "draft_tokens": None,
-        "avg_logprob": None,
-        "stopped": None,
-    }
+    told = {name: value for name, value in made["final"].items() if value is not None}
+    assert told == {"lang": "en", "text": "the grace of God", "engine": "source"}
     assert (made["partial_ms"], made["final_ms"]) == (None, None)
     # The draft was ready when the recognizer was done.
     assert made["last_syllable_to_partial_ms"] == 700.0
     assert made["overhead_ms"] == 10.0
+    quality = made["quality"]
+    assert (quality["excluded"], quality["decision"]) == (("untranslated",), "reject")
+    assert quality["parts"]["estimate"] is None
 
 
 def test_an_engine_without_measures_leaves_none() -> None:
@@ -244,14 +237,6 @@ def test_a_filtered_text_has_the_flags_of_what_was_heard() -> None:
     made = asdict(filtered_record(of, mode="live", utc=UTC))
     assert made["flags"] == ("avg-logprob:reject", "no-speech-prob:reject")
     assert made["quality"] is None
-
-
-def test_a_source_caption_is_no_translation() -> None:
-    of = transcript()
-    made = record(Caption(of, "en", of.text, "source", final=True), None)
-    assert made["quality"]["excluded"] == ("untranslated",)
-    assert made["quality"]["decision"] == "reject"
-    assert made["quality"]["parts"]["estimate"] is None
 
 
 def test_another_estimate_takes_the_place_of_the_log_probability() -> None:

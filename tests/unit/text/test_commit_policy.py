@@ -33,27 +33,23 @@ GOLD = tokens(" A", " gold", " ring", " will", " please")
 ENDS = [1.0, 1.4, 1.8, 2.2, 2.6]
 
 
-def test_what_lies_half_a_second_before_the_end_stands() -> None:
-    commit = CommitPolicy().push(GOLD, ENDS, 2.8, is_final=False)
-    assert text(commit.committed) == " A gold ring will"
-    assert text(commit.tail) == " please"
-    assert commit.reason == ""
-
-
-def test_how_far_before_it_is_a_setting() -> None:
-    commit = CommitPolicy(behind_s=1.0).push(GOLD, ENDS, 2.9, is_final=False)
-    assert text(commit.committed) == " A gold ring"
-
-
-def test_the_last_word_never_stands_however_long_ago_it_was() -> None:
-    commit = CommitPolicy().push(GOLD, ENDS, 9.0, is_final=False)
-    assert text(commit.tail) == " please"
-
-
-def test_half_a_word_does_not_stand() -> None:
-    spoken = tokens(" my", " shep", "herd", " and")
-    commit = CommitPolicy().push(spoken, [1.0, 1.4, 1.8, 2.3], 2.0, is_final=False)
-    assert text(commit.committed) == " my"
+@pytest.mark.parametrize(
+    ("behind_s", "heard", "ends_s", "audio_s", "committed"),
+    [
+        (0.5, GOLD, ENDS, 2.8, " A gold ring will"),
+        (1.0, GOLD, ENDS, 2.9, " A gold ring"),
+        (0.5, GOLD, ENDS, 9.0, " A gold ring will"),  # the last word never stands
+        (0.5, tokens(" my", " shep", "herd", " and"), [1.0, 1.4, 1.8, 2.3], 2.0, " my"),
+        (0.5, tokens(" good", ".", " The", " long"), [1.0, 1.3, 2.0, 2.4], 3.0, " good. The"),
+        (0.5, tokens("神", HALF, HALF, "は", "愛"), [0.5, 1.0, 1.0, 3.0, 4.0], 2.0, "神"),
+    ],
+)
+def test_whole_words_that_lie_long_enough_before_the_end_stand(
+    behind_s: float, heard: list[Token], ends_s: list[float], audio_s: float, committed: str
+) -> None:
+    commit = CommitPolicy(behind_s=behind_s).push(heard, ends_s, audio_s, is_final=False)
+    assert (text(commit.committed), commit.reason) == (committed, "")
+    assert text(commit.tail) == text(heard)[len(committed) :]
 
 
 def test_a_full_stop_at_the_end_is_a_guess_and_does_not_stand() -> None:
@@ -65,18 +61,6 @@ def test_a_full_stop_at_the_end_is_a_guess_and_does_not_stand() -> None:
     spoken = tokens(" God", " is", " good", " to", " us")
     commit = policy.push(spoken, [0.5, 0.8, 1.2, 5.0, 5.3], 6.0, is_final=False)
     assert text(commit.committed) == " God is good to"
-
-
-def test_a_full_stop_with_more_behind_it_stands() -> None:
-    spoken = tokens(" good", ".", " The", " long")
-    commit = CommitPolicy().push(spoken, [1.0, 1.3, 2.0, 2.4], 3.0, is_final=False)
-    assert text(commit.committed) == " good. The"
-
-
-def test_half_a_character_does_not_stand() -> None:
-    spoken = tokens("神", HALF, HALF, "は", "愛")
-    commit = CommitPolicy().push(spoken, [0.5, 1.0, 1.0, 3.0, 4.0], 2.0, is_final=False)
-    assert text(commit.committed) == "神"
 
 
 def test_agreement_keeps_what_two_in_a_row_begin_with() -> None:

@@ -32,24 +32,21 @@ def text_of(parts: list[TargetPart]) -> str:
     return " ".join("".join(p.pieces).replace(MARK, " ").strip() for p in parts if p.pieces)
 
 
-def test_words_made_of_committed_words_stand() -> None:
-    spoken = part("Y el Señor dijo a Moisés", [0, 1, 2, 3, 5, 5], settled=4)
-    assert TargetCommit().push([spoken]) == len("Y el Señor dijo")
-
-
-def test_a_word_that_was_made_of_what_may_change_holds_back_what_follows() -> None:
-    spoken = part("Y el Señor dijo a Moisés", [0, 4, 2, 3, 3, 5], settled=4)
-    assert TargetCommit().push([spoken]) == len("Y")
-
-
-def test_half_a_word_does_not_stand() -> None:
-    spoken = part("mis compa|ñe|ros oyen a Dios", [0, 1, 2, 4, 4, 5, 6], settled=3)
-    assert TargetCommit().push([spoken]) == len("mis")
-
-
-def test_the_last_word_and_its_full_stop_do_not_stand_before_all_was_said() -> None:
-    spoken = part("Dios es muy bueno con todos|.", [0, 1, 2, 3, 4, 5, 5], settled=6)
-    assert TargetCommit().push([spoken]) == len("Dios es muy bueno con")
+@pytest.mark.parametrize(
+    ("text", "looked_at", "settled", "committed"),
+    [
+        ("Y el Señor dijo a Moisés", [0, 1, 2, 3, 5, 5], 4, "Y el Señor dijo"),
+        # A word that was made of what may change holds back what follows.
+        ("Y el Señor dijo a Moisés", [0, 4, 2, 3, 3, 5], 4, "Y"),
+        ("mis compa|ñe|ros oyen a Dios", [0, 1, 2, 4, 4, 5, 6], 3, "mis"),
+        # The last word and its full stop do not stand before all was said.
+        ("Dios es muy bueno con todos|.", [0, 1, 2, 3, 4, 5, 5], 6, "Dios es muy bueno con"),
+    ],
+)
+def test_whole_words_made_of_committed_words_stand(
+    text: str, looked_at: list[int], settled: int, committed: str
+) -> None:
+    assert TargetCommit().push([part(text, looked_at, settled)]) == len(committed)
 
 
 def test_a_sentence_of_which_all_was_said_stands_as_a_whole() -> None:

@@ -103,15 +103,12 @@ def test_it_is_told_once_and_again_after_it_was_right_for_a_while() -> None:
     assert [found for found in seen if found] == ["pt", "pt"]
 
 
-def test_a_quotation_is_no_reason() -> None:
+def test_a_few_words_and_a_quotation_are_no_reason() -> None:
+    assert told("es", ["Thank you for the grace that you have given us."]) == []
     hymn = ["Ein feste Burg ist unser Gott, ein gute Wehr und Waffen."]
     examples = list(LANGUAGES["es"].examples)
     assert len(words(hymn[0])) < LEAST / 2
     assert told("es", [*examples, *hymn, *examples]) == []
-
-
-def test_a_few_words_are_not_judged() -> None:
-    assert told("es", ["Thank you for the grace that you have given us."]) == []
 
 
 @pytest.mark.parametrize("lang", ["ko", "zh", "qaa", "gl"])

@@ -42,24 +42,19 @@ def test_splits_at_sentence_ends_only(text: str, sentences: list[str]) -> None:
     assert split(text) == sentences
 
 
-def test_a_fitting_text_stays_whole() -> None:
-    assert pack("One. Two.", lambda text: len(text) <= 9) == ["One. Two."]
-
-
-def test_cuts_at_sentences_before_clauses_before_words() -> None:
-    def fits(text: str) -> bool:
-        return len(text) <= 14
-
-    assert pack("Grace. Peace. Mercy and love.", fits) == ["Grace. Peace.", "Mercy and", "love."]
-    assert pack("Faith, hope, and also love. Amen.", fits) == [
-        "Faith, hope,",
-        "and also love.",
-        "Amen.",
-    ]
-
-
-def test_a_word_that_does_not_fit_is_not_lost() -> None:
-    assert pack("a Nebuchadnezzar b", lambda text: len(text) <= 3) == ["a", "Nebuchadnezzar", "b"]
+@pytest.mark.parametrize(
+    ("text", "most", "pieces"),
+    [
+        ("One. Two.", 9, ["One. Two."]),
+        ("Grace. Peace. Mercy and love.", 14, ["Grace. Peace.", "Mercy and", "love."]),
+        ("Faith, hope, and also love. Amen.", 14, ["Faith, hope,", "and also love.", "Amen."]),
+        ("a Nebuchadnezzar b", 3, ["a", "Nebuchadnezzar", "b"]),  # it does not fit
+    ],
+)
+def test_cuts_at_sentences_before_clauses_before_words(
+    text: str, most: int, pieces: list[str]
+) -> None:
+    assert pack(text, lambda piece: len(piece) <= most) == pieces
 
 
 @given(st.text(alphabet="ab. ,!\n", max_size=80), st.integers(1, 20))

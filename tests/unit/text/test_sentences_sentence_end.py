@@ -28,10 +28,7 @@ def test_a_written_full_stop_is_no_evidence() -> None:
     )
 
 
-def test_a_long_text_waits_for_no_more() -> None:
+def test_of_nothing_of_a_long_text_and_of_an_unknown_language_nothing_is_known() -> None:
     assert goes_on("and so on to the " * 5, "en") == 0.0
-
-
-def test_of_nothing_and_of_an_unknown_language_nothing_is_known() -> None:
     assert goes_on("", "en") == 0.0
     assert goes_on("und der", "de") == 0.0

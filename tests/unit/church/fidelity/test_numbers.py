@@ -25,7 +25,6 @@ def differences(
         ("Twelve men and 120 women.", "Doce hombres y ciento veinte mujeres."),
         ("It was founded in nineteen eighty-four.", "Se fundó en 1984."),
         ("We meet at half past seven.", "Nos reunimos a las siete y media."),
-        ("We meet at seven thirty.", "Nos reunimos a las 7:30."),
         ("We meet at 7:30 p.m.", "Nos reunimos a las 19:30."),
         ("From 10:30 to 1:15 it was 3.50.", "De las 10.30 a la 1.15 fueron 3,50."),
         ("At three o'clock.", "A las tres."),
@@ -43,7 +42,6 @@ def differences(
         ("In the fourth century.", "En el siglo IV d. C."),
         ("In the 19th and twentieth centuries.", "En los siglos XIX y XX."),
         ("Eight billion people.", "Ocho mil millones de personas."),
-        ("It was 2.3 billion.", "Eran dos mil trescientos millones."),
         ("It was 1.3 billion.", "Eran 1,300 millones."),
         ("Three and a half million people.", "Tres millones y medio de personas."),
         ("He lost 95,000.", "Perdió 95 000."),
@@ -68,7 +66,6 @@ def test_the_same_number_in_two_languages_is_one(said: str, written: str) -> Non
     ("said", "written", "missing", "added"),
     [
         ("Twelve men came.", "Vinieron trece hombres.", [12], [13]),
-        ("In nineteen eighty-four.", "En 1948.", [1984], [1948]),
         ("At half past seven.", "A las siete.", [450], [7]),
         ("Five loaves and two fish.", "Cinco panes y peces.", [2], []),
         ("Loaves and fish.", "Tres panes y peces.", [], [3]),
@@ -94,21 +91,20 @@ def test_a_number_is_written_as_the_one_in_whose_place_it_stands() -> None:
     assert numbers.written_like(third, word, "es") == ""
     (billions,) = numbers.find("9.7 billion people", "en")
     assert numbers.written_like(billions, digits, "es") == "9700 millones"
+    two, one = numbers.find("2 millones", "es")[0], numbers.find("one million", "en")[0]
+    assert numbers.written_like(one, two, "es") == "1000000", "no plural"
 
 
 def test_stretches_are_left_out() -> None:
     text = "Romans 8:28 has twelve words"
     assert [q.value for q in numbers.find(text, "en", [(0, 11)])] == [12]
+    assert numbers.find("drei", "de") == (), "of an unknown language"
 
 
 def test_digits_without_end_are_no_number() -> None:
     # int() refuses more than 4,300 digits.
     for text in ("1" * 5000 + ".5", "1" + ",111" * 2000 + ".5", "1" + " 111" * 2000):
         assert all(q.value < 10**15 for q in numbers.find(text, "fr"))
-
-
-def test_an_unknown_language_has_no_numbers() -> None:
-    assert numbers.find("drei", "de") == ()
 
 
 FRENCH = ("en", "fr")
@@ -143,7 +139,6 @@ FRENCH = ("en", "fr")
         ("At twelve thirty.", "À midi et demi."),
         ("He waited three and a half hours.", "Il a attendu pendant trois heures et demie."),
         ("We meet in two weeks.", "Nous nous revoyons dans quinze jours."),
-        ("We meet in fifteen days.", "Nous nous revoyons dans quinze jours."),
         ("We meet in a week.", "Nous nous revoyons dans huit jours."),
         ("He fasted for forty days.", "Il a jeûné une quarantaine de jours."),
         ("Half a dozen eggs.", "Six œufs."),
@@ -172,8 +167,6 @@ def test_the_same_number_in_french_is_one(said: str, written: str) -> None:
         ("Seventy-two people came.", "Soixante-deux personnes sont venues.", [72], [62]),
         ("It costs $40,000.", "Cela coûte 4 000 $.", [40000], [4000]),
         ("At 3:30 p.m.", "À 16 h 30.", [210], [270]),
-        ("On the sixth day.", "Le septième jour.", [6], [7]),
-        ("In the twentieth century.", "Au XVIIIe siècle.", [20], [18]),
         ("It is 3.5 percent.", "C'est 3,6 %.", [3], [3]),
     ],
 )
@@ -225,8 +218,3 @@ def test_any_text_can_be_looked_through(text: str) -> None:
     for lang in numbers.LANGS:
         for quantity in numbers.find(text, lang):
             assert 0 <= quantity.start < quantity.end <= len(text)
-
-
-def test_one_million_is_not_written_with_the_plural() -> None:
-    two, one = numbers.find("2 millones", "es")[0], numbers.find("one million", "en")[0]
-    assert numbers.written_like(one, two, "es") == "1000000"

@@ -26,58 +26,33 @@ BEGINNINGS: tuple[tuple[VerseId, str, str], ...] = (
     ((4, 12, 16), "And afterward the people removed from", "Y después movió el pueblo de"),
     ((4, 13, 1), "And the Lord spake unto Moses,", "Y Jehová habló á Moisés,"),
     ((4, 13, 30), "And Caleb stilled the people before", "Entonces Caleb hizo callar el pueblo"),
-    ((4, 13, 33), "And there we saw the giants, the sons", "También vimos allí gigantes, hijos de"),
-    ((4, 29, 40), "And Moses told the children of Israel", "Y Moisés dijo á los hijos de Israel,"),
-    ((4, 30, 2), "If a man vow a vow unto the Lord, or", "Cuando alguno hiciere voto á Jehová,"),
     ((4, 30, 16), "These are the statutes, which the", "Estas son las ordenanzas que Jehová"),
-    ((7, 14, 19), "And the Spirit of the Lord came upon", "Y el espíritu de Jehová cayó sobre"),
     ((7, 14, 20), "But Samson’s wife was given to his", "Y la mujer de Samsón fué dada á su"),
-    ((9, 10, 26), "And Saul also went home to Gibeah;", "Y Saúl también se fué á su casa en"),
     ((9, 19, 2), "But Jonathan Saul’s son delighted", "mas Jonathán hijo de Saúl amaba á"),
-    ((9, 23, 29), "And David went up from thence, and", "Entonces David subió de allí, y"),
     ((9, 24, 1), "And it came to pass, when Saul was", "Y como Saúl volvió de los Filisteos,"),
-    ((9, 24, 22), "And David sware unto Saul. And Saul", "Entonces David juró á Saúl. Y fuése"),
     ((9, 28, 12), "And when the woman saw Samuel, she", "Y viendo la mujer á Samuel, clamó en"),
     ((10, 2, 32), "And they took up Asahel, and buried", "Tomaron luego á Asael, y sepultáronlo"),
     ((10, 20, 26), "And Ira also the Jairite was a chief", "é Ira Jaireo fué un jefe principal"),
     ((11, 16, 30), "And Ahab the son of Omri did evil in", "Y Achâb hijo de Omri hizo lo malo á"),
     ((11, 18, 33), "And he put the wood in order, and cut", "Compuso luego la leña, y cortó el"),
-    ((11, 22, 44), "And Jehoshaphat made peace with the", "Y Josaphat hizo paz con el rey de"),
     ((11, 22, 53), "For he served Baal, and worshipped", "Porque sirvió á Baal, y lo adoró, y"),
     ((13, 1, 31), "Jetur, Naphish, and Kedemah. These", "Jetur, Naphis, y Cedma. Estos son los"),
-    ((13, 21, 5), "And Joab gave the sum of the number", "y dió la cuenta del número del pueblo"),
     ((13, 21, 16), "And David lifted up his eyes, and saw", "Y alzando David sus ojos, vió al"),
     ((13, 21, 30), "But David could not go before it to", "Mas David no pudo ir allá á consultar"),
-    ((14, 33, 11), "Wherefore the Lord brought upon them", "por lo cual Jehová trajo contra ellos"),
     ((14, 33, 12), "And when he was in affliction, he", "Mas luego que fué puesto en"),
     ((14, 33, 25), "But the people of the land slew all", "Mas el pueblo de la tierra hirió á"),
     ((18, 35, 16), "Therefore doth Job open his mouth in", "por eso Job abrió su boca vanamente,"),
-    (
-        (18, 38, 39),
-        "Wilt thou hunt the prey for the lion?",
-        "¿Cazarás tú la presa para el león? ¿y",
-    ),
     (
         (18, 38, 41),
         "Who provideth for the raven his food?",
         "¿Quién preparó al cuervo su alimento,",
     ),
-    ((18, 39, 1), "Knowest thou the time when the wild", "¿Sabes tú el tiempo en que paren las"),
     ((18, 39, 27), "Doth the eagle mount up at thy", "¿Se remonta el águila por tu"),
-    ((18, 39, 30), "Her young ones also suck up blood:", "Sus pollos chupan la sangre: y donde"),
-    ((18, 40, 1), "Moreover the Lord answered Job, and", "A más de eso respondió Jehová á Job,"),
-    ((18, 40, 4), "Behold, I am vile; what shall I", "He aquí que yo soy vil, ¿qué te"),
-    ((18, 40, 6), "Then answered the Lord unto Job out", "Entonces respondió Jehová á Job desde"),
     ((18, 40, 15), "Behold now behemoth, which I made", "He aquí ahora behemoth, al cual yo"),
-    ((18, 40, 24), "He taketh it with his eyes: his nose", "¿Tomarálo alguno por sus ojos en"),
     ((18, 41, 1), "Canst thou draw out leviathan with an", "¿SACARÁS tú al leviathán con el"),
     ((19, 54, 1), "Save me, O God, by thy name, and", "OH Dios, sálvame por tu nombre, y con"),
-    ((28, 11, 12), "Ephraim compasseth me about with", "Cercóme Ephraim con mentira, y la"),
     ((28, 12, 1), "Ephraim feedeth on wind, and", "Ephraim se apacienta del viento, y"),
-    ((28, 12, 14), "Ephraim provoked him to anger most", "Enojado ha Ephraim á Dios con"),
-    ((32, 1, 17), "Now the Lord had prepared a great", "Mas Jehová había prevenido un gran"),
     ((32, 2, 1), "Then Jonah prayed unto the Lord his", "Y oró Jonás desde el vientre del pez"),
-    ((32, 2, 10), "And the Lord spake unto the fish, and", "Y mandó Jehová al pez, y vomitó á"),
     ((41, 6, 28), "And brought his head in a charger,", "y trajo su cabeza en un plato, y la"),
     ((42, 7, 19), "And John calling unto him two of his", "y llamó Juan á dos de sus discípulos,"),
     ((44, 11, 26), "And when he had found him, he brought", "y hallado, le trajo á Antioquía. Y"),
@@ -171,19 +146,13 @@ def test_a_broken_file_is_refused_by_name(tmp_path: Path, content: bytes, code: 
     plain, packed = tmp_path / "x.tsv", tmp_path / "x.tsv.xz"
     plain.write_bytes(content)
     packed.write_bytes(lzma.compress(content))
-    for file in (plain, packed):
+    torn = tmp_path / "torn.tsv.xz"
+    torn.write_bytes(lzma.compress(content)[:-4])
+    for file, wanted in ((plain, code), (packed, code), (torn, "verses-unreadable")):
         with pytest.raises(VersesError) as error:
             editions.read(file, "x")
-        assert error.value.code == code
+        assert error.value.code == wanted
         assert str(file) in error.value.message
-
-
-def test_a_torn_file_is_refused(tmp_path: Path) -> None:
-    file = tmp_path / "x.tsv.xz"
-    file.write_bytes(lzma.compress(b"# en\tX\t-\n")[:-4])
-    with pytest.raises(VersesError) as error:
-        editions.read(file, "x")
-    assert error.value.code == "verses-unreadable"
 
 
 def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:

@@ -87,24 +87,9 @@ def test_french_has_every_number_below_a_hundred_once_as_an_ordinal_too() -> Non
     assert set(words.ordinal_phrases.values()) == set(range(101))
 
 
-_ONES = [
-    "zero",
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-    "eleven",
-    "twelve",
-    "thirteen",
-    "fourteen",
-]
-_ONES += ["fifteen", "sixteen", "seventeen", "eighteen", "nineteen"]
+_ONES = [*("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")]
+_ONES += ["eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen"]
+_ONES += ["eighteen", "nineteen"]
 _TENS = ["_", "_", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
 
 
