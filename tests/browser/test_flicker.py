@@ -146,36 +146,3 @@ def test_only_what_changed_moves_on_the_audience_page(visit: Visit) -> None:
     # A final's last two words may move to the next line together.
     finals = sum(message["final"] for message in MESSAGES)
     assert flicker.moved <= finals / 4
-
-
-@pytest.mark.slow
-def test_nothing_changes_on_the_projector_in_blocks(visit: Visit) -> None:
-    page = visit("/projector?mode=blocks", fresh=True, viewport={"width": 1280, "height": 720})
-    routes: list[WebSocketRoute] = []
-
-    def serve(route: WebSocketRoute) -> None:
-        routes.append(route)
-        route.on_message(lambda _: None)
-        route.send(json.dumps(HELLO))
-
-    page.route_web_socket("**/ws**", serve)
-    page.reload()
-    expect(page.locator("#status")).to_be_hidden()
-    page.evaluate("""() => {
-      window.rewritten = 0;
-      new MutationObserver((all) => all.forEach((one) => {
-        const old = one.type === "characterData" && one.oldValue;
-        if (old && !one.target.data.startsWith(old)) window.rewritten += 1;
-      })).observe(document.querySelector("#captions"),
-                  {characterData: true, characterDataOldValue: true, subtree: true});
-    }""")
-    some = [message for message in MESSAGES if message["id"] <= 8]
-    for message in some:
-        routes[-1].send(json.dumps(message))
-    last = some[-1]["target"]["text"].split()[-1]
-    until_shown(page, last)
-    assert page.evaluate("window.rewritten") == 0
-
-
-def until_shown(page: Page, word: str) -> None:
-    expect(page.locator("#captions")).to_contain_text(word)
