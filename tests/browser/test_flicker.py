@@ -75,7 +75,6 @@ class Flicker:
         """Words that moved in their caption although no text before them has changed."""
         self.dimmed = 0
         """Characters of unchanged words that were solid and are not solid any more."""
-        self.added = 0
 
     def compare(self, before: dict[str, Any], after: dict[str, Any]) -> None:
         """Count the changes from one state of the screen to the next."""
@@ -83,7 +82,6 @@ class Flicker:
             was = before.get(name, {"text": "", "solid": 0, "words": []})
             same = agreement(was["text"], now["text"])
             self.changed += len(was["text"]) - same
-            self.added += len(now["text"]) - same
             whole = same if was["solid"] <= same else now["text"][:same].rfind(" ") + 1
             self.dimmed += max(0, min(was["solid"], whole) - now["solid"])
             ends = [start - 1 for start, _, _ in now["words"][1:]] + [len(now["text"])]
@@ -136,11 +134,6 @@ def least_changes() -> int:
 def test_only_what_changed_moves_on_the_audience_page(visit: Visit) -> None:
     page = visit(fresh=True, reduced_motion="reduce")
     flicker = replay(page)
-    spoken_s = MESSAGES[-1]["end_s"]
-    print(
-        f"{flicker.changed / spoken_s:.2f} characters changed per second,"
-        f" {flicker.added / spoken_s:.1f} added; {flicker.moved} words moved"
-    )
     assert flicker.dimmed == 0
     assert flicker.changed == least_changes()
     # A final's last two words may move to the next line together.

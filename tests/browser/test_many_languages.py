@@ -133,7 +133,7 @@ def test_the_last_line_of_a_chinese_sentence_is_no_single_letter(
         assert ending.evaluate(LAST_LINE) >= 2, width
 
 
-def test_a_phone_that_came_before_the_service_gets_its_language_then(
+def test_a_phone_that_came_before_the_service_gets_its_language_then_and_the_next_service(
     hall: DisplayServer, visit: Visit
 ) -> None:
     """A relay that has just started knows neither the session nor its languages."""
@@ -142,13 +142,6 @@ def test_a_phone_that_came_before_the_service_gets_its_language_then(
     expect(page.locator("#status-text")).to_have_text("Listening")
     hall.adopt("one", ["fr"])
     hall.show_in("fr", caption(1, SAID, READ["fr"], final=True, lang="fr"))
-    reads(page, "fr", READ["fr"])
-
-
-def test_the_next_service_takes_the_place_of_the_one_before(
-    hall: DisplayServer, visit: Visit
-) -> None:
-    page = visit("/?lang=fr")
     reads(page, "fr", READ["fr"])
     hall.adopt("two", ["fr", "ko"])
     expect(page.locator(".caption")).to_have_count(0)

@@ -20,6 +20,7 @@ from scripts.support.records import caption
 from tests.browser.conftest import WATCH_POLICY, Visit, place_of, until
 from tests.support.golden import MESSAGES, SNAPSHOT
 from tests.support.paths import ROOT
+from tests.support.patience import wait_for
 
 pytestmark = pytest.mark.browser
 
@@ -40,11 +41,8 @@ def overlay(
     page = visit(f"/obs?{query}", script, **{**HD, **options})
     until(page, READY)
     page.evaluate(LINES + WATCH)
-    for _ in range(100):
-        if hall.clients("obs") > before:
-            return page
-        page.wait_for_timeout(20)
-    raise AssertionError("the overlay did not connect")
+    wait_for(lambda: hall.clients("obs") > before)
+    return page
 
 
 def style(page: Page, selector: str, name: str) -> str:

@@ -73,6 +73,10 @@ def test_the_translators_stand_side_by_side(hall: OperatorServer, visit: Visit) 
     expect(versions.nth(2)).to_contain_text("Que haya paz.")
     hall.filter(2, "thank you for watching", "stock-phrase")
     expect(row(page, 2)).to_contain_text("Not shown: words that nobody said")
+    hall.hear(3, "Ruth 1:16 was never my verse.", "Rut 1:166 era mi verso.")
+    expect(row(page, 3)).to_contain_text("Put right: “Rut 1:166” is now “Rut 1:16”")
+    expect(row(page, 3)).to_contain_text("“never” may be lost in the translation")
+    expect(row(page, 3).locator(".shown .text")).to_have_text("Rut 1:16 era mi verso.")
 
 
 def test_an_edit_revises_every_screen(hall: OperatorServer, visit: Visit) -> None:
@@ -554,16 +558,6 @@ def test_a_suggested_verse_is_shown_with_one_key_or_dismissed_with_another(
     page.keyboard.press("x")
     expect(suggestion).to_be_hidden()
     expect(text.last).to_have_text("Porque Dios amaba al mundo.")
-
-
-def test_what_was_put_right_and_what_is_doubtful_is_told(
-    hall: OperatorServer, visit: Visit
-) -> None:
-    page = opened(visit)
-    hall.hear(1, "Ruth 1:16 was never my verse.", "Rut 1:166 era mi verso.")
-    expect(row(page, 1)).to_contain_text("Put right: “Rut 1:166” is now “Rut 1:16”")
-    expect(row(page, 1)).to_contain_text("“never” may be lost in the translation")
-    expect(row(page, 1).locator(".shown .text")).to_have_text("Rut 1:16 era mi verso.")
 
 
 def test_a_doubtful_final_waits_for_the_operator_and_is_then_marked(
