@@ -112,6 +112,24 @@ def entries(page: Page, *steps: tuple[str, Any], limit: int = 9) -> list[dict[st
     return found
 
 
+def test_both_translations_stand_side_by_side_with_their_times(page: Page) -> None:
+    second = {"id": 1, "lang": "es", "text": "otra", "engine": "marian", "model": "opus"}
+    second |= {"ms": 41.0, "agreement": 0.3}
+    (entry,) = entries(
+        page,
+        ("caption", caption(1, "rá", 1, final=False, engine="marian")),
+        ("caption", caption(1, "buena", 2)),
+        ("record", record()),
+        ("compare", second),
+    )
+    assert entry["standing"] == "final"
+    assert entry["versions"] == [
+        ["Marian", "rápida", 80, 800, False, None],
+        ["Gemma", "buena", 600, 1400, True, None],
+        ["Marian (opus)", "otra", 41, None, False, 0.3],
+    ]
+
+
 def test_a_draft_that_became_the_final_stands_once(page: Page) -> None:
     same = {"lang": "es", "text": "rápida", "engine": "marian"}
     (entry,) = entries(
