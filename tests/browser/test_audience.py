@@ -23,25 +23,10 @@ def texts(page: Page) -> list[str]:
 
 
 def test_a_final_replaces_its_partial_in_place(hall: DisplayServer, visit: Visit) -> None:
-    page = visit()
-    hall.say(1, "El Señor", stable=3)
-    element = page.wait_for_selector(".caption.partial")
-    text_node = page.evaluate_handle("document.querySelector('.stable').firstChild")
-    hall.say(1, "El Señor es mi pas", stable=8)
-    hall.say(1, "El Señor es mi pastor.", final=True)
-    expect(page.locator(".caption .text")).to_have_text("El Señor es mi pastor.")
-    expect(page.locator(".caption")).to_have_count(1)
-    assert element is not None
-    assert element.evaluate("e => e === document.querySelector('.caption')")
-    assert element.evaluate("e => !e.classList.contains('partial')")
-    assert text_node.evaluate("n => n === document.querySelector('.stable').firstChild")
-
-
-def test_only_text_that_differs_is_written(hall: DisplayServer, visit: Visit) -> None:
     """Stable text does not flicker: its text node stays untouched while the rest grows."""
     page = visit()
     hall.say(1, "El Señor es", "The Lord is", stable=8)
-    page.wait_for_selector(".caption")
+    element = page.wait_for_selector(".caption.partial")
     page.evaluate("""() => {
         window.changes = [];
         new MutationObserver((records) => records.forEach((record) => window.changes.push(
@@ -52,6 +37,16 @@ def test_only_text_that_differs_is_written(hall: DisplayServer, visit: Visit) ->
     hall.say(1, "El Señor es mi pas", "The Lord is", stable=8)
     expect(page.locator(".rest")).to_have_text(" es mi pas")
     assert page.evaluate("window.changes") == ["rest"]
+    colours = page.evaluate(
+        "['stable', 'rest'].map((c) => getComputedStyle(document.querySelector('.' + c)).color)"
+    )
+    assert colours[0] != colours[1]
+    hall.say(1, "El Señor es mi pastor.", final=True)
+    expect(page.locator(".caption .text")).to_have_text("El Señor es mi pastor.")
+    expect(page.locator(".caption")).to_have_count(1)
+    assert element is not None
+    assert element.evaluate("e => e === document.querySelector('.caption')")
+    assert element.evaluate("e => !e.classList.contains('partial')")
 
 
 def test_what_is_solid_does_not_dim_while_a_final_streams(
@@ -64,12 +59,6 @@ def test_what_is_solid_does_not_dim_while_a_final_streams(
     hall.say(1, "El Señor es mi pastor, y nada", stable=3)
     expect(page.locator(".rest")).to_have_text("pastor, y nada")
     assert page.locator(".stable").first.text_content() == "El Señor es mi "
-    hall.say(1, "El Señor es mi pastor, y nada me", stable=0)
-    expect(page.locator(".rest")).to_have_text("pastor, y nada me")
-    colours = page.evaluate(
-        "['stable', 'rest'].map((c) => getComputedStyle(document.querySelector('.' + c)).color)"
-    )
-    assert colours[0] != colours[1]
 
 
 def test_a_word_alone_joins_the_next_caption(hall: DisplayServer, visit: Visit) -> None:
@@ -92,28 +81,6 @@ def test_a_word_alone_joins_the_next_caption(hall: DisplayServer, visit: Visit) 
     hall.hide(1)
     expect(page.locator(".caption .text").first).to_have_text("Oremos juntos ahora.")
     expect(page.locator(".caption")).to_have_count(2)
-
-
-def test_no_line_has_one_word_only(hall: DisplayServer, visit: Visit) -> None:
-    page = visit()
-    for count in range(4, 16):
-        words = "Dio su vida en la cruz por todos nuestros pecados y nos llamó a la vida"
-        hall.say(count, " ".join(words.split()[:count]) + ".", final=True)
-    expect(page.locator(".caption")).to_have_count(12)
-    words_in_last_line = """[...document.querySelectorAll(".caption .text")].map((text) => {
-      const range = document.createRange();
-      const tops = [];
-      const nodes = document.createTreeWalker(text, NodeFilter.SHOW_TEXT);
-      while (nodes.nextNode()) {
-        for (const word of nodes.currentNode.data.matchAll(/\\S+/g)) {
-          range.setStart(nodes.currentNode, word.index);
-          range.setEnd(nodes.currentNode, word.index + 1);
-          tops.push(Math.round(range.getBoundingClientRect().top));
-        }
-      }
-      return tops.filter((top) => Math.abs(top - tops[tops.length - 1]) < 5).length;
-    })"""
-    assert min(page.evaluate(words_in_last_line)) >= 2
 
 
 def test_after_a_lost_connection_it_resumes_without_gap_or_repeat(
@@ -259,7 +226,11 @@ def test_reading_back_is_not_disturbed(hall: DisplayServer, visit: Visit) -> Non
 
 def test_what_the_reader_chose_is_remembered(hall: DisplayServer, visit: Visit) -> None:
     hall.say(1, "El Señor es mi pastor.", "The Lord is my shepherd.", final=True)
-    page = visit(color_scheme="light")
+    page = visit(fresh=True, color_scheme="dark")
+    red = "Number(getComputedStyle(document.body).backgroundColor.match(/\\d+/)[0])"
+    until(page, f"{red} < 64")
+    page.emulate_media(color_scheme="light")  # the page follows the phone
+    until(page, f"{red} >= 64")
     text = page.locator(".caption .text")
     expect(text).to_be_visible()
     size = "e => parseFloat(getComputedStyle(e).fontSize)"
@@ -281,23 +252,6 @@ def test_what_the_reader_chose_is_remembered(hall: DisplayServer, visit: Visit) 
     page.locator("#open").click()
     page.locator("#theme-contrast").check()
     assert page.evaluate(paper) == "rgb(0, 0, 0)"
-
-
-def test_it_follows_the_phones_colours(visit: Visit) -> None:
-    page = visit(fresh=True, color_scheme="light")
-    red = "Number(getComputedStyle(document.body).backgroundColor.match(/\\d+/)[0])"
-    until(page, f"{red} >= 64")
-    page.emulate_media(color_scheme="dark")
-    until(page, f"{red} < 64")
-
-
-def test_without_storage_it_still_works(hall: DisplayServer, visit: Visit) -> None:
-    forbid = """Object.defineProperty(window, "localStorage",
-        {get() { throw new DOMException("no", "SecurityError"); }});"""
-    page = visit(script=forbid)
-    page.locator("#open").click()
-    page.locator("#larger").click()
-    assert page.evaluate("document.documentElement.dataset.size") == "4"
 
 
 def test_the_spoken_language_can_be_read_instead(hall: DisplayServer, visit: Visit) -> None:
@@ -409,18 +363,21 @@ def test_without_https_a_video_keeps_the_screen_on(hall: DisplayServer, visit: V
 
 
 def test_a_browser_of_2021_will_do(hall: DisplayServer, visit: Visit) -> None:
-    """It has no modal dialogs, no wake lock and fewer array methods; languages name themselves."""
+    """It has no modal dialogs, no wake lock and fewer array methods, and may forbid storage."""
     younger = ["at", "toSpliced", "toSorted", "toReversed", "with", "findLast", "findLastIndex"]
     script = "".join(f"delete Array.prototype.{name};" for name in younger)
     script += "delete Intl.DisplayNames; delete HTMLDialogElement.prototype.showModal;"
     script += "delete HTMLDialogElement.prototype.close; delete Object.hasOwn;"
     script += "delete String.prototype.at; delete String.prototype.replaceAll;"
+    script += """Object.defineProperty(window, "localStorage",
+        {get() { throw new DOMException("no", "SecurityError"); }});"""
     page = visit(script=script + PLAIN_HTTP)
     hall.say(1, "El Señor es mi pas", stable=8)
     hall.say(1, "El Señor es mi pastor.", final=True)
     expect(page.locator(".caption .text")).to_have_text("El Señor es mi pastor.")
     page.locator("#open").click()
     page.locator("#larger").click()
+    assert page.evaluate("document.documentElement.dataset.size") == "4"
     assert page.locator("#lang option").all_text_contents() == ["Español", "English"]
     page.locator("#done").click()
     expect(page.locator("#settings")).to_be_hidden()
@@ -435,9 +392,11 @@ def test_another_version_of_the_protocol_is_said_and_not_tried_again(visit: Visi
         socket.send(json.dumps({"type": "hello", "protocol": 2}))
 
     page.route_web_socket("**/ws**", answer)
+    page.clock.install()
     page.reload()
     expect(page.locator("#status-text")).to_have_text("Please reload this page")
-    page.wait_for_timeout(1500)
+    page.clock.fast_forward(60_000)
+    page.wait_for_timeout(200)
     assert len(tries) == 1
 
 

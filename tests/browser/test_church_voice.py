@@ -84,20 +84,16 @@ def test_a_player_that_takes_no_parts_gets_the_address(hall: DisplayServer, visi
     assert "/listen/es" in page.evaluate("sound.src")
 
 
-def test_what_has_piled_up_is_passed_over(hall: DisplayServer, visit: Visit) -> None:
+def test_what_has_piled_up_is_passed_over_and_when_the_voice_is_gone_the_phones_own_is_offered(
+    hall: DisplayServer, visit: Visit
+) -> None:
     page = listening(visit)
-    assert page.evaluate("sound.src").startswith("blob:")
     before = page.evaluate("sound.src")
+    assert before.startswith("blob:")
     page.evaluate("sound.playbackRate = 0.1")  # as if the phone were too busy
     until(page, "sound.buffered.end(0) - sound.currentTime > 3.5")
     until(page, "sound.buffered.end(0) - sound.currentTime < 1.5")
     assert page.evaluate("sound.src") == before
-
-
-def test_where_the_voice_is_gone_the_phones_own_is_offered(
-    hall: DisplayServer, visit: Visit
-) -> None:
-    page = listening(visit)
     assert hall._voices is not None
     hall._voices.close()
     expect(page.locator("#aloud")).to_have_attribute("aria-pressed", "false", timeout=15_000)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Literal
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser
 
 from pipeline.dictionary.rules import Rule
 from pipeline.evaluation.paired_bootstrap import Difference
@@ -24,13 +24,12 @@ from tests.support.services import GOOD, STARTED, UNSURE, WRONG, decide, hold
 pytestmark = pytest.mark.browser
 
 WEEKS = 26
-WIDTHS = {"phone": 390, "desk": 1280}
 
 
-@pytest.fixture(scope="module")
-def page_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+@pytest.fixture
+def page_file(tmp_path: Path) -> Path:
     """Write the page of half a year: reviews, a focus, model comparisons, the longest names."""
-    place = tmp_path_factory.mktemp("services")
+    place = tmp_path / "services"
     folders = [
         hold(place, [GOOD, UNSURE, WRONG], started=STARTED + timedelta(days=7 * week))
         for week in range(WEEKS)
@@ -67,38 +66,30 @@ def page_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def opened(browser: Browser, file: Path, complaints: list[str], **options: Any) -> Page:
-    page = browser.new_page(**options)
-    note_complaints(page, complaints)
-    page.goto(file.as_uri())
-    return page
-
-
-@pytest.mark.parametrize(("where", "scheme"), [("phone", "light"), ("desk", "dark")])
 def test_axe_finds_nothing_in_the_dashboard_and_the_newest_service_is_in_sight(
-    browser: Browser, page_file: Path, where: str, scheme: Any
+    browser: Browser, page_file: Path
 ) -> None:
     complaints: list[str] = []
-    size: Any = {"width": WIDTHS[where], "height": 844}
-    page = opened(browser, page_file, complaints, viewport=size, color_scheme=scheme)
+    page = browser.new_page()
+    note_complaints(page, complaints)
+    page.goto(page_file.as_uri())
     parts = ["Words misheard", "Church words misheard", "Good captions", "How sure", "Services"]
     assert page.locator("h2").all_text_contents() == [*parts, "What to look at next", "Models"]
-    assert page.evaluate("document.documentElement.scrollWidth") == size["width"]
-    newest = place_of(page.locator("figure").first.locator("svg text").last)
-    assert newest["x"] >= 0
-    assert newest["x"] + newest["width"] <= size["width"], "it is on the right, without scrolling"
-    found = Axe().run(page).response["violations"]
-    assert [(v["id"], v["nodes"][0]["html"]) for v in found] == []
-    assert complaints == []
-    page.close()
-
-
-def test_a_keyboard_reaches_what_is_wider_than_a_phone(browser: Browser, page_file: Path) -> None:
-    size: Any = {"width": WIDTHS["phone"], "height": 844}
-    page = opened(browser, page_file, [], viewport=size)
-    page.keyboard.press("Tab")
+    page.keyboard.press("Tab")  # a keyboard reaches what is wider than a phone
     focused = "document.activeElement.getAttribute('aria-label')"
     assert page.evaluate(focused) == "Words misheard"
+    looks: list[tuple[int, Literal["dark", "light"]]] = [(1280, "dark"), (390, "light")]
+    for width, scheme in looks:
+        page.set_viewport_size({"width": width, "height": 844})
+        page.emulate_media(color_scheme=scheme)
+        page.reload()
+        assert page.evaluate("document.documentElement.scrollWidth") == width
+        newest = place_of(page.locator("figure").first.locator("svg text").last)
+        assert newest["x"] >= 0
+        assert newest["x"] + newest["width"] <= width, "it is on the right, without scrolling"
+        found = Axe().run(page).response["violations"]
+        assert [(v["id"], v["nodes"][0]["html"]) for v in found] == []
     scrolls = "(plot) => plot.scrollWidth > plot.clientWidth"
     assert page.get_by_role("region", name="Services").evaluate(scrolls)
+    assert complaints == []
     page.close()

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from scripts.support.program import Program, started
+from tests.browser.conftest import until
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -21,6 +23,8 @@ addEventListener("DOMContentLoaded", () => new MutationObserver(() => {
   }
 }).observe(document.querySelector("#captions"),
            {childList: true, characterData: true, subtree: true}));"""
+ALL_SAID = "Object.values(window.said).map((versions) => versions.at(-1)).join(' ')"
+"""All captions that the page has shown so far, each in its last version."""
 
 
 def finals(program: Program) -> dict[int, str]:
@@ -36,21 +40,6 @@ def opened(browser: Browser, url: str) -> Page:
     return page
 
 
-def said(page: Page) -> str:
-    """Return all captions that the page has shown so far, each in its last version."""
-    texts: list[list[str]] = page.evaluate("Object.values(window.said)")
-    return " ".join(versions[-1] for versions in texts)
-
-
-def wait_until_said(page: Page, text: str) -> None:
-    """Wait longer than other tests do: the projector page gives people time to read."""
-    for _ in range(600):
-        if text in said(page):
-            return
-        page.wait_for_timeout(100)
-    raise AssertionError(f"never said: {text}")
-
-
 def test_every_sentence_of_the_demo_gets_onto_every_page(browser: Browser, tmp_path: Path) -> None:
     """The audience page ends with the journal's captions; the projector page has shown each one."""
     with started("demo", "--starter", "--fast", "--loop", cwd=tmp_path) as program:
@@ -62,13 +51,13 @@ def test_every_sentence_of_the_demo_gets_onto_every_page(browser: Browser, tmp_p
         program.until(lambda: len(finals(program)) >= first + SENTENCES, 240, "captions")
         shown = dict(list(finals(program).items())[first : first + SENTENCES])
         for page in (phone, wall, blocks):
-            wait_until_said(page, list(shown.values())[-1])
+            until(page, f"({ALL_SAID}).includes({json.dumps(list(shown.values())[-1])})")
         on_phone = " ".join(phone.locator(".caption .text").all_text_contents())
         for text in shown.values():
             assert text in on_phone
         for page in (wall, blocks):
             for text in shown.values():
-                assert text in said(page)
+                assert text in page.evaluate(ALL_SAID)
         expect(phone.locator("#status-text")).to_have_text("Listening")
         for page in (phone, wall, blocks):
             page.close()

@@ -38,15 +38,3 @@ def test_three_pages_in_one_show_a_caption_each_in_its_language(browser: Browser
                 assert page.evaluate("document.documentElement.scrollHeight") <= height
         assert problems == []
         page.close()
-
-
-def test_no_page_of_another_site_may_put_ours_into_a_frame(
-    browser: Browser, hall: DisplayServer
-) -> None:
-    page = browser.new_page()
-    page.route("http://elsewhere.test/", lambda route: route.fulfill(
-        content_type="text/html", body=f"<iframe src='{hall.url}/operator'></iframe>"
-    ))  # fmt: skip
-    page.goto("http://elsewhere.test/")
-    assert page.frame_locator("iframe").locator("#login").count() == 0
-    page.close()

@@ -49,22 +49,18 @@ def test_who_closes_the_question_reads_on_and_is_not_asked_again(visit: Visit) -
 
 
 def test_nobody_is_asked_whose_browser_or_link_says_it(visit: Visit) -> None:
-    for page in (visit(locale="fr-CA"), visit("/?lang=es", locale="de-DE")):
+    pages = {"Bonjour.": visit(locale="fr-CA"), "Buenos días.": visit("/?lang=es", locale="de-DE")}
+    for text, page in pages.items():
+        expect(page.locator(".caption .text")).to_have_text(text)
         expect(page.locator("#aloud")).to_be_visible()
         expect(page.locator("#door")).to_be_hidden()
 
 
 def test_a_link_to_a_language_of_another_day_says_that_it_is_not_here(visit: Visit) -> None:
-    page = visit("/?lang=sw", locale="es-MX")
-    expect(page.locator("#hint")).to_have_text("Hoy no hay subtítulos en Kiswahili.")
-    expect(page.locator(".caption .text")).to_have_text("Buenos días.")
-
-
-def test_a_link_to_no_language_at_all_is_the_plain_page(visit: Visit) -> None:
-    page = visit("/?lang=a.b", locale="es-MX")
-    expect(page.locator(".caption .text")).to_have_text("Buenos días.")
-
-
-def test_the_poster_names_the_languages(visit: Visit) -> None:
-    names = visit("/join").locator("#langs li")
-    expect(names).to_have_text(["Español", "Français", "English"])
+    page = visit("/?lang=sw", locale="fr-FR")
+    expect(page.locator("#hint")).to_have_text("Pas de sous-titres en Kiswahili aujourd’hui.")
+    expect(page.locator(".caption .text")).to_have_text("Bonjour.")
+    assert "lang=" not in page.url
+    page.goto(page.url.partition("?")[0] + "?lang=a.b")  # no language at all
+    expect(page.locator(".caption .text")).to_have_text("Bonjour.")
+    expect(page.locator("#hint")).to_be_hidden()

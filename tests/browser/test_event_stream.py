@@ -8,7 +8,6 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from scripts.support.display_server import DisplayServer
-from scripts.support.records import caption
 from tests.browser.conftest import until
 
 pytestmark = pytest.mark.browser
@@ -21,12 +20,6 @@ LISTEN = """(query) => {
 
 
 @pytest.fixture
-def hall() -> Iterator[DisplayServer]:
-    with DisplayServer(extra_targets=["fr"]) as running:
-        yield running
-
-
-@pytest.fixture
 def page(browser: Browser, hall: DisplayServer) -> Iterator[Page]:
     """Open a page without its own socket. Its console may report a lost server."""
     context = browser.new_context()
@@ -34,23 +27,6 @@ def page(browser: Browser, hall: DisplayServer) -> Iterator[Page]:
     opened.goto(f"{hall.url}/healthz")
     yield opened
     context.close()
-
-
-def texts(page: Page) -> list[str]:
-    found: list[str] = page.evaluate(
-        'heard.filter(({ type }) => type === "caption").map(({ target }) => target.text)'
-    )
-    return found
-
-
-def test_an_event_source_gets_captions_of_its_language(hall: DisplayServer, page: Page) -> None:
-    page.evaluate(LISTEN, "lang=fr")
-    until(page, "heard.length > 0")
-    assert page.evaluate("[heard[0].type, heard[0].lang]") == ["hello", "fr"]
-    hall.say(1, "hola", final=True)
-    hall.show_in("fr", caption(1, "hello", "bonjour", final=True, lang="fr"))
-    until(page, "heard.at(-1).type === 'caption'")
-    assert texts(page) == ["bonjour"]
 
 
 def test_an_event_source_goes_on_where_it_was(hall: DisplayServer, page: Page) -> None:
@@ -68,4 +44,4 @@ def test_an_event_source_goes_on_where_it_was(hall: DisplayServer, page: Page) -
     assert page.evaluate("heard[0].captions.map(({ id }) => id)") == [3]
     hall.say(4, "cuatro", final=True)
     until(page, "heard.at(-1).id === 4")
-    assert texts(page) == ["cuatro"]
+    assert page.evaluate("heard.at(-1).target.text") == "cuatro"

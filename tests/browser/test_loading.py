@@ -90,47 +90,42 @@ def test_the_newest_captions_come_first_and_the_rest_after(
     expect(page.locator("#live")).to_be_hidden()
 
 
-def test_the_page_is_light(hall: DisplayServer, visit: Visit) -> None:
-    """Under 134 KB in all before compression, and under 60 KB on the network, font included."""
-    # Chromium's shell grants no wake lock: it would fetch the video that replaces it.
-    page = visit(script="WakeLock.prototype.request = () => Promise.resolve({});")
-    page.locator("#open").click()
-    expect(page.locator("#settings")).to_be_visible()
-    until(page, "performance.getEntriesByType('resource').some((e) => /wakelock/.test(e.name))")
-    fetched = {path: (size, sent) for path, size, sent in page.evaluate(FETCHED)}
-    assert 10_000 < sum(size for size, _ in fetched.values()) < 134_000
-    # 12 KB of them are the font, 5 KB the texts of eight languages, 4 KB the voices.
-    assert sum(sent for _, sent in fetched.values()) < 60_000
-    assert {path for path in fetched if "/fonts/" in path} == {"/fonts/atkinson-latin-400.woff2"}
+def test_the_page_is_light_and_its_first_caption_needs_one_round_of_files(
+    hall: DisplayServer, visit: Visit
+) -> None:
+    """Under 134 KB in all before compression, and under 60 KB on the network, font included.
 
-
-def test_the_first_caption_needs_one_round_of_files(hall: DisplayServer, visit: Visit) -> None:
-    """A browser fetches six files at a time: page, styles and scripts are fewer; others follow."""
+    A browser fetches six files at a time: page, styles and scripts are fewer; others follow.
+    """
     hall.say(1, "El Señor es mi pastor.", final=True)
-    page = visit(fresh=True)
+    # Chromium's shell grants no wake lock: it would fetch the video that replaces it.
+    page = visit("/join", script="WakeLock.prototype.request = () => Promise.resolve({});")
+    sockets: list[str] = []
+    page.on("websocket", lambda socket: sockets.append(socket.url))
+    session = page.context.new_cdp_session(page)
+    session.send("Network.enable")
+    session.send("Network.setCacheDisabled", {"cacheDisabled": True})
+    page.goto(hall.url)
     expect(page.locator(".caption")).to_have_count(1)
     until(page, "performance.getEntriesByType('resource').some((e) => /wakelock/.test(e.name))")
-    fetched = [path for path, _, _ in page.evaluate(FETCHED)]
-    later = fetched.index("/js/shared/wakelock.js")
-    needed = {path for path in fetched[:later] if path.endswith((".js", ".css"))}
-    assert needed == {
+    found = page.evaluate(FETCHED)
+    paths = [path for path, _, _ in found]
+    needed = set(paths[: paths.index("/js/shared/wakelock.js")])
+    assert {path for path in needed if path.endswith((".js", ".css"))} == {
         "/js/audience/preconnect.js",
         "/js/audience/main.js",
         "/css/caption.css",
         "/css/audience.css",
     }
-
-
-def test_only_one_socket_is_opened(visit: Visit, hall: DisplayServer) -> None:
-    page = visit("/projector")
-    sockets: list[str] = []
-    page.on("websocket", lambda socket: sockets.append(socket.url))
-    page.goto(hall.url)
-    expect(page.locator("#status-text")).to_have_text("Listening")
-    page.wait_for_timeout(300)
-    audience = [url for url in sockets if "kind=audience" in url]
-    assert len(audience) == 1
-    assert "history=16" in audience[0]
+    page.locator("#open").click()
+    expect(page.locator("#settings")).to_be_visible()
+    fetched = {path: (size, sent) for path, size, sent in page.evaluate(FETCHED)}
+    assert 10_000 < sum(size for size, _ in fetched.values()) < 134_000
+    # 12 KB of them are the font, 5 KB the texts of eight languages, 4 KB the voices.
+    assert sum(sent for _, sent in fetched.values()) < 60_000
+    assert {path for path in fetched if "/fonts/" in path} == {"/fonts/atkinson-latin-400.woff2"}
+    (socket,) = sockets
+    assert "history=16" in socket
     assert hall.clients("audience") == 1
 
 

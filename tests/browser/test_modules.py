@@ -48,21 +48,6 @@ def test_the_newest_revision_wins_in_any_order(page: Page) -> None:
     assert shown == [[True, False, True, True, True, False], ["a", "b2"], ["b2", "d"], False]
 
 
-def test_a_hello_adds_or_replaces(page: Page) -> None:
-    shown = run(
-        page,
-        "shared/captions",
-        f"""const c = new m.Captions(9);
-        const texts = () => c.visible("es").map((x) => x.target.text).join();
-        c.onHello({{resumed: false, captions: [{message(1, 1, "a")}, {message(2, 2, "b")}]}});
-        c.onHello({{resumed: true, captions: [{message(2, 4, "")}, {message(3, 5, "c")}]}});
-        const added = texts();
-        c.onHello({{resumed: false, captions: [{message(1, 1, "x")}]}});
-        return [added, texts()];""",
-    )
-    assert shown == ["a,c", "x"]
-
-
 def test_text_is_split_by_code_points(page: Page) -> None:
     split = run(
         page,
@@ -71,13 +56,6 @@ def test_text_is_split_by_code_points(page: Page) -> None:
                    m.splitAt("ab", 9)];""",
     )
     assert split == [["añ", "o"], ["😀", "b"], ["", "ab"], ["ab", ""]]
-
-
-def test_the_direction_follows_the_language(page: Page) -> None:
-    assert run(page, "shared/i18n", "return ['ar-EG', 'es'].map(m.direction)") == [
-        "rtl",
-        "ltr",
-    ]
 
 
 def test_what_is_solid_stays_so_until_its_word_changes(page: Page) -> None:
@@ -173,7 +151,7 @@ def test_pages_end_where_phrases_do(page: Page) -> None:
         "Yo, Pablo, siervo de Jesucristo, llamado a ser apóstol, apartado para el evangelio "
         "de Dios, que él había prometido antes por sus profetas en las santas Escrituras."
     )
-    texts = [blessing, greeting, "El Señor es mi pastor."]
+    texts = [blessing, greeting, "El Señor es mi pastor.", ""]
     body = f"return {texts!r}.map((t) => m.paginate(t, 'es', 3, 29, (word) => word.length))"
     pages = run(page, "render/line_breaking", body)
     for text, parts in zip(texts, pages, strict=True):
@@ -183,11 +161,7 @@ def test_pages_end_where_phrases_do(page: Page) -> None:
             assert part.split()[-1] not in {"a", "de", "el", "en", "la", "para", "que", "y"}
     assert pages[0][0].endswith("con todos ustedes,")
     assert pages[1][0].endswith("apóstol,")
-    assert [len(parts) for parts in pages] == [2, 3, 1]
-    assert (
-        run(page, "render/line_breaking", "return m.paginate(' ', 'es', 3, 29, (t) => t.length)")
-        == []
-    )
+    assert [len(parts) for parts in pages] == [2, 3, 1, 0]
 
 
 def test_a_word_wider_than_the_line_has_one_for_itself(page: Page) -> None:
@@ -226,7 +200,6 @@ def test_a_caption_of_a_word_or_two_joins_the_next(page: Page) -> None:
     ("lang", "sentence", "amen"),
     [
         ("zh", "愿上帝赐给你们恩惠和平安。", "阿们。"),
-        ("ja", "神の恵みと平安がありますように。", "アーメン。"),
         ("th", "ขอพระคุณและสันติสุขมีแก่ท่านทั้งหลาย", "อาเมน"),
     ],
 )
@@ -302,11 +275,6 @@ const ids = () => pacer.shown.map((c) => c.id).join("");
 
 def pace(page: Page, body: str, fits: int = 2) -> Any:
     return run(page, "render/pacing", PACER.replace("FITS", str(fits)) + body)
-
-
-def test_with_room_nothing_waits(page: Page) -> None:
-    body = "pacer.offer(item(1, 99)); pacer.offer(item(2, 99)); return [pacer.step(0), ids()];"
-    assert pace(page, body) in ([None, "12"], [float("inf"), "12"])
 
 
 def test_one_leaves_only_when_it_could_be_read(page: Page) -> None:

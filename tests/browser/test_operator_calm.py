@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from pipeline.records.events import ModelUsed
 from scripts.support.operator_server import OperatorServer
@@ -39,44 +39,6 @@ BROKEN = """() => {
 def hall(tmp_path: Path) -> Iterator[OperatorServer]:
     with OperatorServer(tmp_path) as running:
         yield running
-
-
-def marked(page: Page, scores: list[float], flag: str = "estimate:flag") -> list[bool]:
-    marks: list[bool] = page.evaluate(
-        """async ([scores, flag]) => {
-          const { DoubtScale } = await import("/js/operator/doubt.js");
-          const scale = new DoubtScale();
-          const final = { engine: "gemma" };
-          const record = (score) => ({ final, flags: [flag], quality: { score } });
-          return scores.map((score) => scale.marks(record(score)));
-        }""",
-        [scores, flag],
-    )
-    return marks
-
-
-def test_the_worst_tenth_is_marked_and_a_minute_that_is_mostly_doubtful_is_one_line(
-    visit: Visit, hall: OperatorServer
-) -> None:
-    """This holds for any scale of the engine."""
-    page = opened(visit)
-    up_and_down = [0.3 + 0.1 * (n * 7 % 10) / 10 for n in range(100)]  # all far below any limit
-    marks = marked(page, up_and_down)
-    assert 5 <= sum(marks) <= 15
-    assert not any(marks[:9]), "too few to know a tenth"
-    assert marked(page, [0.9, 0.1], "agreement:reject") == [True, True]
-    said = page.evaluate(
-        """async () => {
-          const { isMinuteDoubtful } = await import("/js/operator/doubt.js");
-          const record = (n, flags) => ({ final: {}, end_s: 10 * n, flags });
-          const entry = (n, ...flags) => ({ record: record(n, flags) });
-          const bad = [1, 2, 3, 4].map((n) => entry(n, "avg-logprob:reject"));
-          const old = bad.concat([20, 21, 22, 23].map((n) => entry(n)));
-          return [bad, bad.slice(1), old, []].map(isMinuteDoubtful);
-        }"""
-    )
-    assert said == [True, False, False, False]
-    expect(page.locator("#doubtful")).to_be_hidden()
 
 
 def test_figures_are_for_keepers_and_the_choice_is_kept(visit: Visit, hall: OperatorServer) -> None:

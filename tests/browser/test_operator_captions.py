@@ -62,7 +62,7 @@ def test_the_translators_stand_side_by_side(hall: OperatorServer, visit: Visit) 
     expect(versions).to_have_count(2)
     expect(versions.nth(0)).to_contain_text("Marian first try 84 ms · ready after 784 ms")
     expect(versions.nth(0)).to_contain_text("paz con usted")
-    expect(versions.nth(1)).to_contain_text("616 ms · ready after 1.4 s")
+    expect(versions.nth(1)).to_contain_text("616 ms · ready after ")
     expect(versions.nth(1)).to_contain_text("on screen")
     tops = versions.evaluate_all("all => all.map((e) => e.querySelector('.text').offsetTop)")
     assert tops[0] == tops[1]
@@ -73,16 +73,21 @@ def test_the_translators_stand_side_by_side(hall: OperatorServer, visit: Visit) 
     expect(versions.nth(2)).to_contain_text("Que haya paz.")
     hall.filter(2, "thank you for watching", "stock-phrase")
     expect(row(page, 2)).to_contain_text("Not shown: words that nobody said")
+    hall.hear(3, "Ruth 1:16 was never my verse.", "Rut 1:166 era mi verso.")
+    expect(row(page, 3)).to_contain_text("Put right: “Rut 1:166” is now “Rut 1:16”")
+    expect(row(page, 3)).to_contain_text("“never” may be lost in the translation")
+    expect(row(page, 3).locator(".shown .text")).to_have_text("Rut 1:16 era mi verso.")
 
 
 def test_an_edit_revises_every_screen(hall: OperatorServer, visit: Visit) -> None:
     page = opened(visit)
     people, wall = audience(visit), visit("/projector", **TABLET)
-    hall.hear(1, "the word", "La palabra.", draft="palabra")
+    hall.hear(1, EVIL, "La palabra.", draft="palabra", unsure={EVIL.split(maxsplit=1)[0]: 0.1})
     expect(people.locator(".caption .text")).to_have_text("La palabra.")
+    expect(row(page, 1).locator(".heard")).to_have_text(EVIL)
     page.locator("#edit").click()
     dialog = page.locator("#edit-dialog")
-    expect(dialog.locator("#edit-heard")).to_have_value("the word")
+    expect(dialog.locator("#edit-heard")).to_have_value(EVIL)
     expect(page.locator("#edit-text")).to_have_value("La palabra.")
     dialog.get_by_role("button", name="Take the first try").click()
     expect(page.locator("#edit-text")).to_have_value("palabra")
@@ -92,6 +97,7 @@ def test_an_edit_revises_every_screen(hall: OperatorServer, visit: Visit) -> Non
         expect(screen.locator("#captions .caption .text")).to_have_text(EVIL)
     expect(row(page, 1).locator(".shown")).to_contain_text("Desk")
     expect(row(page, 1).locator(".shown .text")).to_have_text(EVIL)
+    assert page.locator(".row img, .row script").count() == 0
     page.locator("#undo").click()
     for screen in (people, wall):
         expect(screen.locator("#captions .caption .text")).to_have_text("La palabra.")
@@ -101,7 +107,7 @@ def test_what_was_heard_is_corrected_and_translated_again(
     hall: OperatorServer, visit: Visit
 ) -> None:
     page = opened(visit)
-    people, wall = audience(visit), visit("/projector", **TABLET)
+    people = audience(visit)
     hall.hear(1, "the pro pitty of zor", "La piedad de zor.", unsure={"zor": 0.2})
     page.locator(".doubt").first.click()
     page.keyboard.press("e")
@@ -114,16 +120,14 @@ def test_what_was_heard_is_corrected_and_translated_again(
     expect(row(page, 1).locator(".remark")).to_contain_text("heard was “the pro pitty of zor”")
     assert hall.hearing.asked[-1].transcript.text == "the pro pitty of God"
     hall.translated("La piedad del Dios.", "La piedad de Dios.")
-    for screen in (people, wall):
-        expect(screen.locator("#captions .caption .text")).to_have_text("La piedad de Dios.")
+    expect(people.locator(".caption .text")).to_have_text("La piedad de Dios.")
     expect(row(page, 1).locator(".shown")).to_contain_text("Gemma")
     page.keyboard.press("u")
-    for screen in (people, wall):
-        expect(screen.locator("#captions .caption .text")).to_have_text("La piedad de zor.")
+    expect(people.locator(".caption .text")).to_have_text("La piedad de zor.")
     expect(row(page, 1).locator(".doubt")).to_have_text("zor")
 
 
-def test_a_corrected_word_holds_for_the_service_at_one_key(
+def test_a_corrected_word_holds_for_the_service_at_one_key_and_says_what_else_it_changes(
     hall: OperatorServer, visit: Visit
 ) -> None:
     page = opened(visit)
@@ -134,6 +138,9 @@ def test_a_corrected_word_holds_for_the_service_at_one_key(
     page.locator("#edit-heard").fill("and Zohar said so")
     page.keyboard.press("Enter")
     expect(page.locator("#hold-text")).to_have_text("“zor” is “Zohar” for the rest of the service?")
+    expect(page.locator("#hold-also summary")).to_have_text("It also changes captions of today: 1")
+    expect(page.locator("#hold-also li")).to_have_text("we met Zohar there")
+    expect(row(page, 1).locator(".heard")).to_have_text("we met zor there")  # not yet
     page.keyboard.press("k")
     expect(page.locator("#hold")).to_be_hidden()
     expect(row(page, 1).locator(".heard")).to_have_text("we met Zohar there")
@@ -141,12 +148,17 @@ def test_a_corrected_word_holds_for_the_service_at_one_key(
     expect(row(page, 3).locator(".heard")).to_have_text("then Zohar went")
     page.keyboard.press("u")
     expect(row(page, 1).locator(".heard")).to_have_text("we met zor there")
-    page.keyboard.press("End")
-    page.keyboard.press("e")
-    page.locator("#edit-heard").fill("quite another sentence was said here by him")
-    page.keyboard.press("Enter")
-    expect(page.locator("#edit-dialog")).to_be_hidden()
-    expect(page.locator("#hold")).to_be_hidden()
+    # It is not offered for a word of every day, nor for quite another sentence.
+    hall.hear(4, "my health comes from the Lord", "Mi salud viene del Señor.")
+    expect(row(page, 4)).to_be_visible()
+    for corrected in ("my help comes from the Lord", "quite another sentence was said here by him"):
+        page.keyboard.press("End")
+        page.keyboard.press("e")
+        page.locator("#edit-heard").fill(corrected)
+        page.keyboard.press("Enter")
+        expect(row(page, 4).locator(".heard")).to_have_text(corrected)
+        page.wait_for_timeout(300)
+        expect(page.locator("#hold")).to_be_hidden()
 
 
 def test_a_key_counts_before_the_frame_in_which_a_dialog_goes(
@@ -432,45 +444,14 @@ def test_a_save_that_comes_too_late_is_refused_and_loses_nothing_that_was_typed(
     expect(page.locator("#notice")).to_be_empty()
 
 
-def test_another_operators_edit_of_the_same_caption_loses_nothing_that_was_typed(
-    hall: OperatorServer, visit: Visit
-) -> None:
-    held = """
-      const send = WebSocket.prototype.send;
-      WebSocket.prototype.send = function (data) {
-        if (JSON.parse(data).name !== "edit") return send.call(this, data);
-        window.release = () => send.call(this, data);
-      };"""
-    page, other = opened(visit, script=held), opened(visit)
-    hall.say(1, "La obra.", "The work.", final=True)
-    for each, text in ((page, "El trabajo de Dios."), (other, "La obra de Dios.")):
-        expect(row(each, 1).locator(".shown .text")).to_have_text("La obra.")
-        each.keyboard.press("e")
-        each.locator("#edit-text").fill(text)
-        each.locator("#edit-text").press("Enter")
-    expect(row(page, 1).locator(".shown .text")).to_have_text("La obra de Dios.")
-    page.evaluate("window.release()")
-    expect(page.locator("#edit-news-says")).to_have_text("It has changed meanwhile. Now it is:")
-    expect(page.locator("#edit-text")).to_have_value("El trabajo de Dios.")
-
-
-def test_a_caption_of_the_speaker_is_only_text(hall: OperatorServer, visit: Visit) -> None:
-    page = opened(visit)
-    hall.hear(1, EVIL, EVIL, unsure={EVIL.split(maxsplit=1)[0]: 0.1})
-    expect(row(page, 1).locator(".heard")).to_have_text(EVIL)
-    assert page.locator(".row img, .row script").count() == 0
-    hall.hear(2, "peace", "السلام عليكم")
-    expect(row(page, 2).locator(".shown .text")).to_have_text("السلام عليكم")
-
-
 @pytest.mark.slow
 def test_the_list_is_bounded_and_stays_where_one_reads(hall: OperatorServer, visit: Visit) -> None:
     page = opened(visit)
-    for number in range(1, 260):
+    for number in range(1, 211):
         hall.hear(number, f"sentence {number}", f"frase {number}")
-    expect(row(page, 259)).to_be_visible()
+    expect(row(page, 210)).to_be_visible()
     assert page.locator(".row").count() == 200
-    expect(row(page, 259).locator("#edit")).to_be_enabled()
+    expect(row(page, 210).locator("#edit")).to_be_enabled()
     box = place_of(page.locator("#scroller"))
     page.mouse.move(box["x"] + 200, box["y"] + 100)
     page.mouse.wheel(0, -3000)
@@ -480,14 +461,14 @@ def test_the_list_is_bounded_and_stays_where_one_reads(hall: OperatorServer, vis
       const first = [...rows.children].find((e) => e.getBoundingClientRect().top >= top);
       return [first.dataset.id, Math.round(first.getBoundingClientRect().top)]; }"""
     before = page.evaluate(seen)
-    for number in range(260, 280):
+    for number in range(211, 231):
         hall.hear(number, f"sentence {number}", f"frase {number}")
-    expect(row(page, 279)).to_have_count(1)
+    expect(row(page, 230)).to_have_count(1)
     first, top = page.evaluate(seen)
     assert first == before[0]
     assert abs(top - before[1]) < 10  # each change rounds positions to pixels
     page.locator("#live").click()
-    expect(row(page, 279)).to_be_in_viewport()
+    expect(row(page, 230)).to_be_in_viewport()
 
 
 def test_a_rule_is_made_of_a_selected_word(hall: OperatorServer, visit: Visit) -> None:
@@ -510,6 +491,12 @@ def test_a_rule_is_made_of_a_selected_word(hall: OperatorServer, visit: Visit) -
     assert '"Zorbex"' in hall.rules
     hall.hear(2, "Paul wrote to zor bex again.", "Pablo escribió a Zorbex.")
     expect(row(page, 2).locator(".fixed")).to_have_text("Zorbex")
+    page.keyboard.press("d")  # the same rule again is refused in a quiet line
+    page.locator("#rule-heard").fill("zor bex")
+    page.locator("#rule-write").fill("Zorbex")
+    page.keyboard.press("Enter")
+    expect(page.locator("#notice")).to_have_attribute("data-tone", "bad")
+    expect(page.locator("#notice")).to_contain_text("zor bex")
     expect(page.locator("#undo .word")).to_contain_text("rule “zor bex”")
     page.locator("#undo").click()
     expect(page.locator("#notice")).to_have_text("“zor bex” is left alone again.")
@@ -536,20 +523,6 @@ def test_a_rule_is_made_by_touch(hall: OperatorServer, visit: Visit) -> None:
     page.get_by_role("button", name="Cancel").last.tap()
     expect(page.locator("#rule-dialog")).to_be_hidden()
     assert hall.rules == ""
-
-
-def test_a_refusal_is_a_quiet_line(hall: OperatorServer, visit: Visit) -> None:
-    page = opened(visit)
-    hall.hear(1, "zor bex", "limón")
-    for _ in range(2):
-        page.locator("#add-rule").click()
-        page.locator("#rule-heard").fill("zor bex")
-        page.locator("#rule-write").fill("Zorbex")
-        page.keyboard.press("Enter")
-        expect(page.locator("#notice")).not_to_be_empty()
-    expect(page.locator("#notice")).to_have_attribute("data-tone", "bad")
-    expect(page.locator("#notice")).to_contain_text("zor bex")
-    expect(page.locator("#pause")).to_be_enabled()
 
 
 @pytest.fixture
@@ -587,16 +560,6 @@ def test_a_suggested_verse_is_shown_with_one_key_or_dismissed_with_another(
     expect(text.last).to_have_text("Porque Dios amaba al mundo.")
 
 
-def test_what_was_put_right_and_what_is_doubtful_is_told(
-    hall: OperatorServer, visit: Visit
-) -> None:
-    page = opened(visit)
-    hall.hear(1, "Ruth 1:16 was never my verse.", "Rut 1:166 era mi verso.")
-    expect(row(page, 1)).to_contain_text("Put right: “Rut 1:166” is now “Rut 1:16”")
-    expect(row(page, 1)).to_contain_text("“never” may be lost in the translation")
-    expect(row(page, 1).locator(".shown .text")).to_have_text("Rut 1:16 era mi verso.")
-
-
 def test_a_doubtful_final_waits_for_the_operator_and_is_then_marked(
     hall: OperatorServer, visit: Visit
 ) -> None:
@@ -622,6 +585,8 @@ def test_a_doubtful_final_waits_for_the_operator_and_is_then_marked(
     hall.let_go()
     expect(text).to_have_text("La gracia es libre. (?)")
     expect(page.locator("#doubt-title")).to_have_text("On the screens, marked (?):")
+    reconnect(page)
+    expect(bar).to_be_visible()
     page.keyboard.press("a")
     expect(text).to_have_text("La gracia es libre.")
     expect(bar).to_be_hidden()
@@ -660,50 +625,9 @@ def test_the_captions_of_any_language_are_seen_edited_and_asked_about(
     expect(french.locator(".caption .text")).to_have_text("La première.")
     expect(spanish.locator(".caption .text")).to_have_text("La primera.")
     expect(page.locator("#hold")).to_be_hidden()  # only the first language is held
-    page.locator("#hide").click()
-    expect(spanish.locator(".caption")).to_have_count(0)
-    expect(row(page, 1)).to_contain_text("Not on the screens")
-    page.locator("#hide").click()
-    expect(shown).to_have_text("La première.")
     page.locator("#langs").get_by_text("Español").click()
     expect(shown).to_have_text("La primera.")
     expect(row(page, 1).locator(".version")).to_have_count(2)
-
-
-def test_keep_says_what_else_it_would_change_and_is_not_offered_for_a_word_of_every_day(
-    hall: OperatorServer, visit: Visit
-) -> None:
-    page = opened(visit)
-    for number, text in enumerate(("we met zor there", "and zor said so"), 1):
-        hall.hear(number, text, f"({text})")
-    expect(row(page, 2)).to_have_attribute("aria-current", "true")
-    page.locator("#edit").click()
-    page.locator("#edit-heard").fill("and Zohar said so")
-    page.keyboard.press("Enter")
-    expect(page.locator("#hold-also summary")).to_have_text("It also changes captions of today: 1")
-    expect(page.locator("#hold-also li")).to_have_text("we met Zohar there")
-    expect(row(page, 1).locator(".heard")).to_have_text("we met zor there")  # not yet
-    page.locator("#hold-not").click()
-    hall.hear(3, "my health comes from the Lord", "Mi salud viene del Señor.")
-    expect(row(page, 3)).to_have_attribute("aria-current", "true")
-    page.locator("#edit").click()
-    page.locator("#edit-heard").fill("my help comes from the Lord")
-    page.keyboard.press("Enter")
-    expect(row(page, 3).locator(".heard")).to_have_text("my help comes from the Lord")
-    page.wait_for_timeout(300)
-    expect(page.locator("#hold")).to_be_hidden()
-
-
-def test_a_marked_caption_is_asked_about_after_a_new_connection(
-    hall: OperatorServer, visit: Visit
-) -> None:
-    hall.facts.hold_doubtful = True
-    page = opened(visit)
-    hall.hear(1, "Grace is free.", "La gracia es libre.", draft="Gracia", is_doubtful=True)
-    hall.let_go()
-    expect(page.locator("#doubt-title")).to_have_text("On the screens, marked (?):")
-    reconnect(page)
-    expect(page.locator("#doubt")).to_be_visible()
 
 
 def test_a_text_that_could_not_be_sent_is_still_there(hall: OperatorServer, visit: Visit) -> None:

@@ -181,29 +181,51 @@ def test_the_list_is_bounded_and_an_older_revision_changes_nothing(page: Page) -
 
 def test_a_hello_keeps_the_records_of_its_own_session_only(page: Page) -> None:
     hello = {"session": "a", "resumed": False, "captions": [caption(1, "uno", 1)]}
-    steps: list[tuple[str, Any]] = [
-        ("onHello", hello),
-        ("record", record(1)),
-        ("record", record(2)),
-    ]
+    steps = [("onHello", hello), ("record", record(1)), ("record", record(2))]
     again = {"session": "a", "resumed": False, "captions": [caption(2, "dos", 5)]}
     found = entries(page, *steps, ("onHello", again))
     assert [(entry["id"], entry["standing"]) for entry in found] == [(1, "hidden"), (2, "final")]
     found = entries(page, *steps, ("onHello", {**again, "session": "b"}))
     assert [(entry["id"], len(entry["versions"])) for entry in found] == [(2, 1)]
+    empty = ("onHello", {**hello, "captions": []})
+    assert entries(page, empty, ("caption", caption(1, "uno", 1)), empty) == []
 
 
-def test_a_caption_without_a_record_is_gone_with_a_hello_that_has_it_not(page: Page) -> None:
-    hello = {"session": "a", "resumed": False, "captions": []}
-    assert run(
+def test_a_page_that_was_away_forgets_what_it_is_told(page: Page) -> None:
+    left = run(
         page,
         "operator/utterances",
-        """const all = new m.Utterances(9);
-           all.onHello(v[0]); all.caption(v[1]); const there = all.get(1) !== undefined;
-           all.onHello(v[0]); return [there, all.get(1) === undefined];""",
-        hello,
-        caption(1, "uno", 1),
-    ) == [True, True]
+        """const kept = new m.Utterances(10);
+           const times = (id) => ({ id, start_s: 10 * id, end_s: 10 * id + 5 });
+           for (const id of [1, 2, 3]) kept.record({ ...times(id), filtered: "empty" });
+           kept.caption({ ...times(4), seq: 1, target: { text: "x" } });
+           kept.compare({ id: 5 });
+           kept.forget({ from_s: 24, to_s: 50 });
+           return [1, 2, 3, 4, 5].filter((id) => kept.get(id));""",
+    )
+    assert left == [1]
+
+
+def test_the_worst_tenth_is_marked_and_a_minute_that_is_mostly_doubtful_is_told(page: Page) -> None:
+    """This holds for any scale of the engine."""
+    script = """const scale = new m.DoubtScale();
+        const final = { engine: "gemma" };
+        return v[0].map((score) => scale.marks({ final, flags: [v[1]], quality: { score } }));"""
+    up_and_down = [0.3 + 0.1 * (n * 7 % 10) / 10 for n in range(100)]  # all far below any limit
+    marks = run(page, "operator/doubt", script, up_and_down, "estimate:flag")
+    assert 5 <= sum(marks) <= 15
+    assert not any(marks[:9]), "too few to know a tenth"
+    assert run(page, "operator/doubt", script, [0.9, 0.1], "agreement:reject") == [True, True]
+    said = run(
+        page,
+        "operator/doubt",
+        """const record = (n, flags) => ({ final: {}, end_s: 10 * n, flags });
+           const entry = (n, ...flags) => ({ record: record(n, flags) });
+           const bad = [1, 2, 3, 4].map((n) => entry(n, "avg-logprob:reject"));
+           const old = bad.concat([20, 21, 22, 23].map((n) => entry(n)));
+           return [bad, bad.slice(1), old, []].map(m.isMinuteDoubtful);""",
+    )
+    assert said == [True, False, False, False]
 
 
 def test_the_level_holds_its_peak_and_warns(page: Page) -> None:

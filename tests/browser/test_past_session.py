@@ -1,4 +1,4 @@
-"""A past session in a real browser, served by `replay`."""
+"""The report of a past session in a real browser."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ from typing import Literal
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser
 
 from pipeline.core.types import Correction
 from pipeline.records.events import FaultEvent, Record
 from pipeline.review.report import report
 from scripts.support.journal import message, record, session, utc
-from scripts.support.program import started
 from scripts.support.records import health_record
 from tests.browser.conftest import note_complaints
 
@@ -22,47 +21,9 @@ pytestmark = pytest.mark.browser
 SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 
 
-def test_the_audience_page_shows_a_past_session(browser: Browser, tmp_path: Path) -> None:
-    texts = [("Peace.", "Paz."), ("Grace & <b>truth</b>.", "Gracia & <b>verdad</b>.")]
-    spoken = [
-        message(n, *both, start_s=60.0 * n, end_s=60.0 * n + 3) for n, both in enumerate(texts, 1)
-    ]
-    session(tmp_path / "sessions", spoken)
-    with started("replay", "last", "--speed", "60", cwd=tmp_path) as program:
-        page = browser.new_page(locale="en-GB")
-        page.goto(program.address)
-        expect(page.locator(".caption")).to_have_count(2)
-        expect(page.locator("#status-text")).to_have_text("The service has ended")
-        assert page.locator(".caption .text").all_text_contents() == [es for _, es in texts]
-        page.close()
-        program.stop()
-
-
-def test_a_report_is_drawn_without_a_complaint_and_fits_a_phone(
+def test_a_report_fits_a_phone_and_axe_finds_nothing_in_it(
     browser: Browser, tmp_path: Path
 ) -> None:
-    captions = [message(n, "Grace and peace.", "Gracia y paz.") for n in range(1, 40)]
-    records = [record(n, "Grace and peace.", "Gracia y paz.") for n in range(1, 40)]
-    page_file = tmp_path / "report.html"
-    page_file.write_text(report(session(tmp_path, captions, records=records)), encoding="utf-8")
-    page = browser.new_page(viewport={"width": 390, "height": 800})
-    complaints: list[str] = []
-    note_complaints(page, complaints)
-    page.goto(page_file.as_uri())
-    assert page.evaluate("document.documentElement.scrollWidth") == 390
-    colours = page.evaluate(
-        """() => ["lane", "engine-gemma"].map((name) =>
-            getComputedStyle(document.querySelector(`rect.${name}`)).fill)"""
-    )
-    assert len(set(colours)) == 2
-    assert "rgb(0, 0, 0)" not in colours
-    page.locator("svg a").first.click()
-    assert page.url.endswith("#u1")
-    assert complaints == []
-    page.close()
-
-
-def test_axe_finds_nothing_in_a_report(browser: Browser, tmp_path: Path) -> None:
     fix = Correction("grace", "grays", "Grace", 0)
     captions = [message(n, "Grace and peace.", "Gracia y paz.") for n in range(1, 40)]
     captions.append(message(40, "Amen.", "Así sea.", engine="operator"))
@@ -81,13 +42,25 @@ def test_axe_finds_nothing_in_a_report(browser: Browser, tmp_path: Path) -> None
     records += [record(50, "Thank you.", filtered="stock-phrase"), calm, fault]
     page_file = tmp_path / "report.html"
     page_file.write_text(report(session(tmp_path, captions, records=records)), encoding="utf-8")
-    page = browser.new_page()
+    page = browser.new_page(viewport={"width": 390, "height": 800})
+    complaints: list[str] = []
+    note_complaints(page, complaints)
     page.goto(page_file.as_uri())
     parts = ["Worth a look", "What went wrong", "Timeline", "How quickly"]
     parts += ["Corrected words", "Not shown", "What was said"]
     assert page.locator("h2").all_text_contents() == parts
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+    colours = page.evaluate(
+        """() => ["lane", "engine-gemma"].map((name) =>
+            getComputedStyle(document.querySelector(`rect.${name}`)).fill)"""
+    )
+    assert len(set(colours)) == 2
+    assert "rgb(0, 0, 0)" not in colours
     for scheme in SCHEMES:
         page.emulate_media(color_scheme=scheme)
         found = Axe().run(page).response["violations"]
         assert [(v["id"], v["nodes"][0]["html"]) for v in found] == [], scheme
+    page.locator("svg a").first.click()
+    assert page.url.endswith("#u1")
+    assert complaints == []
     page.close()

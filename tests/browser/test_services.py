@@ -88,9 +88,6 @@ def test_a_reader_of_another_language_finds_it_open_and_turns_to_the_others(
     expect(page.locator("#text p")).to_have_text(["Gracia y paz.", "Amén."])
     page.get_by_role("button", name="Français").click()
     expect(page.locator("#text p")).to_have_text(["Grâce et paix."])
-    with page.expect_download() as waiting:
-        page.get_by_role("button", name="Word", exact=True).click()
-    assert waiting.value.suggested_filename == f"{DAY}.fr.docx"
 
 
 def test_the_page_asks_for_a_token_and_forgets_a_wrong_one(visit: Visit) -> None:

@@ -19,9 +19,9 @@ from tests.support.patience import wait_for
 pytestmark = pytest.mark.browser
 
 
-@pytest.fixture(params=[["en"]])
-def hall(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[OperatorServer]:
-    with OperatorServer(tmp_path, extra_targets=request.param) as running:
+@pytest.fixture
+def hall(tmp_path: Path) -> Iterator[OperatorServer]:
+    with OperatorServer(tmp_path, extra_targets=["en"]) as running:
         yield running
 
 
@@ -49,9 +49,3 @@ def test_the_desk_shows_which_language_is_heard_and_forces_one(
     strip.nth(0).click()
     expect(strip.nth(0)).to_have_attribute("aria-pressed", "true")
     wait_for(lambda: hall.facts.forced_language == "")
-
-
-@pytest.mark.parametrize("hall", [[]], indirect=True)
-@pytest.mark.usefixtures("hall")
-def test_with_one_language_there_is_nothing_to_choose(visit: Visit) -> None:
-    expect(opened(visit).locator("#spoken")).to_be_hidden()
