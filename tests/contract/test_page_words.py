@@ -11,6 +11,7 @@ import pytest
 
 from pipeline.core.languages import language
 from pipeline.daemon.context import state
+from pipeline.workers import degradation
 from tests.support.page_words import CONSOLE, LANGS, PAGES, texts
 
 DISPLAYS = Path(__file__).parents[2] / "displays"
@@ -175,8 +176,8 @@ def test_the_console_s_modules_have_no_texts_of_their_own() -> None:
             if sentences.search(said):
                 found.append((name, said))
     # Texts that identify the server's messages: word for word, or the page shows them in English.
-    server = Path(state.__file__).read_text("utf-8")
-    assert len(found) == 6
+    server = "".join(Path(each.__file__).read_text("utf-8") for each in (state, degradation))
+    assert len(found) == 11
     assert [one for one in found if one[0] != "state" or f'"{one[1]}"' not in server] == []
 
 
