@@ -117,7 +117,7 @@ def test_a_final_replaces_its_partial_in_place(hall: DisplayServer, visit: Visit
 
 
 SIZES = [(320, 240), (768, 1024), (1280, 720), (1920, 1080), (3840, 2160)]
-MODES = ["?show=both", "?mode=blocks&show=beside&size=150"]
+MODES = ["?show=both", "?mode=blocks&show=beside&size=150", "?mode=blocks&show=both&size=150"]
 
 
 @pytest.mark.parametrize("query", MODES)

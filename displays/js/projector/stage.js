@@ -2,7 +2,7 @@
 
 import { reconcile } from "../render/caption_view.js";
 
-const SHRINK = [1, 0.85, 0.72, 0.6, 0.5, 0.4];
+const SHRINK = [1, 0.85, 0.72, 0.6, 0.5, 0.4, 0.32, 0.25, 0.2, 0.16];
 const SURE = 0.98; // Widths are summed per word; the browser's line may be wider.
 
 export class Stage {
