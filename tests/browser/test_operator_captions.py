@@ -153,6 +153,7 @@ def test_a_corrected_word_holds_for_the_service_at_one_key_and_says_what_else_it
     expect(row(page, 4)).to_be_visible()
     for corrected in ("my help comes from the Lord", "quite another sentence was said here by him"):
         page.keyboard.press("End")
+        expect(row(page, 4)).to_have_attribute("aria-current", "true")
         page.keyboard.press("e")
         page.locator("#edit-heard").fill(corrected)
         page.keyboard.press("Enter")
