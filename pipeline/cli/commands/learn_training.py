@@ -56,7 +56,9 @@ def add_training_steps(steps: Commands) -> None:
     option("--base", default="", help="Whisper to start from (the one in use)")
     option("--sound", type=path, metavar="DIR", help="training sound (audio in the data folder)")
     option("--out", type=path, metavar="DIR", help="folder to write (stt in the data folder)")
-    option("--batch", type=count_of, default=8, metavar="N", help="utterances per step (%(default)s)")
+    option(
+        "--batch", type=count_of, default=8, metavar="N", help="utterances per step (%(default)s)"
+    )
     option("--device", choices=["cpu", "cuda"], default="cpu", help="%(default)s")
     says = "Train a translator on the translations of a better one, on half of a mix."
     option = _add_training(steps, "distill", _distill, says).add_argument
