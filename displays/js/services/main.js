@@ -52,7 +52,7 @@ async function showService(name) {
   if (formats.length === 0) await showList(); // Opened by a link to a service.
   shown = await archive.read(name);
   const { target, targets } = shown.service;
-  const [own = target] = navigator.languages.map((tag) => tag.split("-")[0]).filter((tag) => targets.includes(tag));
+  const own = navigator.languages.map((tag) => tag.split("-")[0]).find((tag) => targets.includes(tag)) ?? target;
   if (own !== target) shown = await archive.read(name, own);
   at("day").textContent = day(shown.service, locale);
   document.title = at("day").textContent;
@@ -75,10 +75,10 @@ function showText() {
   at("text").replaceChildren(...texts(shown, which));
 }
 
-/** Show a side of the service with the captions in `lang`. */
-async function turnTo(side, lang) {
+/** Show a side of the service with the captions in the language `tag`. */
+async function turnTo(side, tag) {
   try {
-    if (lang !== shown.service.target) shown = await archive.read(shown.service.name, lang);
+    if (tag !== shown.service.target) shown = await archive.read(shown.service.name, tag);
     which = side;
     showText();
     at("sides").querySelector("[aria-pressed=true]").focus();
