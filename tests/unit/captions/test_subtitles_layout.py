@@ -172,7 +172,7 @@ def test_a_long_text_is_laid_out_at_once() -> None:
     """The event loop lays out text for HLS. With quadratic time it took 2 s."""
     began_s = time.thread_time()
     cues = arrange([Spoken(0.0, 10.0, (("es", "y " * 400),))])
-    assert time.thread_time() - began_s < 0.5
+    assert time.thread_time() - began_s < 1  # half of it where branches are counted
     assert "".join(cue.text for cue in cues).count("y") == 400
 
 
