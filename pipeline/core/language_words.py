@@ -207,6 +207,8 @@ class InflectionWords(_Table):
     """The language whose rules for plurals and endings are used."""
     determiners: tuple[tuple[str, ...], ...]
     """Masculine, feminine, and in French the forms before a vowel."""
+    possessives: Words = frozenset()
+    """Words of more than three letters that belong to the noun behind them: "nuestro"."""
     no_plural: Words = frozenset()
     """Words whose plural would be another word: "fois" is "times"."""
     kept_h: Pattern | None = None

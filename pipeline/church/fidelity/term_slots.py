@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from pipeline.core.language_words import WORDS
 from pipeline.core.terms import WantedTerm
 from pipeline.dictionary import inflection
 from pipeline.dictionary.glossary import shown_all
@@ -23,11 +24,10 @@ _LEAST = 0.05
 """Least weight of a slot's best word: below it the place of the term is unknown."""
 _SHORT = 3
 """Articles and prepositions have at most so many letters; a term does not replace them alone."""
-_OURS = (
-    *("nuestro", "nuestra", "nuestros", "nuestras", "vuestro", "vuestra", "vuestros", "vuestras"),
-    *("notre", "votre", "leur", "leurs"),
+_POSSESSIVES = frozenset[str]().union(
+    *(words.inflection.possessives for words in WORDS.values() if words.inflection)
 )
-"""Longer words that belong to the noun behind them: a term does not replace these alone either."""
+"""Longer words that a term does not replace alone either."""
 _LIKE = 3
 """Equal first letters by which a word counts as a misspelling of another."""
 _STEM = 5
@@ -94,7 +94,7 @@ def slots(
     long = {
         index
         for index in free
-        if len(word := text[slice(*places[index])]) > _SHORT and word.lower() not in _OURS
+        if len(word := text[slice(*places[index])]) > _SHORT and word.lower() not in _POSSESSIVES
     }
     # Attention favours articles: they are candidates only if there are no other words.
     ranked = sorted(long or free, key=lambda index: -weights[index])

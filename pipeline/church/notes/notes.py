@@ -19,6 +19,7 @@ from itertools import chain
 from pipeline.church.scripture.books import PRINTED, Reference
 from pipeline.church.scripture.references import find, printed
 from pipeline.core.errors import NotesError
+from pipeline.text.words import is_free
 
 MOST_NAMES = 200
 """Limit of names: more of them come from a text in capitals or a list of members."""
@@ -72,8 +73,7 @@ def draw(text: str, lang: str, known: Collection[str] = ()) -> Notes:
         match[0]
         for match in _NUMBER.finditer(text)
         # "Psalm 121" is a verse.
-        if not any(start <= match.start() < end for start, end in places)
-        and sum(map(str.isdigit, match[0])) > 2
+        if is_free(match.span(), places) and sum(map(str.isdigit, match[0])) > 2
     )
     names = tuple(_names(text, small, lang, known))[:MOST_NAMES]
     words = frozenset(map(str.lower, small))
