@@ -1,9 +1,4 @@
-"""Decode the answer to a prompt greedily, and find alternative answers.
-
-The likeliest answer need not consist of the likeliest tokens. Where two tokens were nearly equal,
-the second one is tried too, and the answer is decoded to its end from there. The first answer
-serves as its draft, so most tokens are only checked. This is a beam search that branches only at
-places of doubt.
+"""Decode the answer to a prompt greedily.
 
 The next tokens are guessed from a draft in the target language: speculative decoding (Leviathan et
 al. 2023, "Fast Inference from Transformers via Speculative Decoding") with another translator's
@@ -30,8 +25,6 @@ class Written:
     tokens: list[int] = field(default_factory=list)
     logprobs: list[float] = field(default_factory=list)
     """One for each token, and one for the end token if there is one."""
-    rivals: list[tuple[int, float]] = field(default_factory=list)
-    """For each log-probability a rival token, and how much likelier it was (mostly below 0)."""
     drafted: int = 0
     """Number of tokens that the draft predicted."""
     stopped: Literal["end", "length", "loop"] = "length"
@@ -49,7 +42,7 @@ class Written:
 
 
 class Decoding:
-    """The answers of a model to one prompt, which is already evaluated.
+    """The answer of a model to a prompt, which is already evaluated.
 
     `cap` is the most tokens. `repeats` is how often something may occur in a row. `guesses` is how
     many draft tokens are checked at once. `ends` detects the end token. `check` is called for each
@@ -59,7 +52,6 @@ class Decoding:
     def __init__(
         self,
         model: Llama,
-        prompt: Sequence[int],
         *,
         cap: int,
         repeats: int,
@@ -67,81 +59,39 @@ class Decoding:
         ends: Callable[[int], bool],
         check: Callable[[], None],
     ) -> None:
-        self._model, self._prompt, self._cap = model, prompt, cap
+        self._model, self._cap = model, cap
         self._repeats, self._guesses = repeats, guesses
         self._ends, self.check = ends, check
 
-    def write(self, draft: Draft, grow: Callable[[bytes], None], *, rivals: bool) -> Written:
-        """Decode the answer; `grow` gets the bytes of each token. `rivals`: record rivals too."""
+    def write(self, draft: Draft, grow: Callable[[bytes], None]) -> Written:
+        """Decode the answer; `grow` gets the bytes of each token."""
         written = Written()
-        self._write(written, draft, grow, rivals=rivals)
-        return written
-
-    def branches(self, first: Written, end: Sequence[int], most: int) -> Iterator[Written]:
-        """Yield at most `most` other answers.
-
-        Each one diverges from `first` where `first` was least sure of its token. `end` are the
-        tokens after an answer. Answers that loop or have no end are left out.
-        """
-        places = sorted(range(len(first.rivals)), key=lambda place: -first.rivals[place][1])
-        for place in places[:most]:
-            token, gap = first.rivals[place]
-            branch = Written(
-                tokens=list(first.tokens[:place]),
-                # The rival's log-probability: the chosen token's plus the gap.
-                logprobs=[*first.logprobs[:place], first.logprobs[place] + gap],
-            )
-            if self._ends(token):
-                branch.stopped = "end"
-            else:
-                branch.tokens.append(token)
-                # The common prefix is in the cache: only the rest is evaluated.
-                self._model.prompt([*self._prompt, *branch.tokens], self.check)
-                # The first answer is the draft: after the rival, much of it comes again.
-                self._write(branch, Draft([*first.tokens, *end]), lambda _: None, rivals=False)
-            if branch.stopped == "end":
-                yield branch
-
-    def _write(
-        self, written: Written, draft: Draft, grow: Callable[[bytes], None], *, rivals: bool
-    ) -> None:
-        """Continue `written`, whose tokens are already evaluated."""
         made = written.tokens
-        for token, logprob, foretold in self._greedy(draft, written, rivals=rivals):
+        for token, logprob, foretold in self._greedy(draft, made):
             written.logprobs.append(logprob)
             if self._ends(token):
                 written.stopped = "end"
-                return
+                break
             made.append(token)
             written.drafted += foretold
             # Before the text is shown: the token that completes a loop is cut off.
             if loop := repetition.at_end(made, self._repeats):
                 written.stopped, written.loop = "loop", loop
-                return
+                break
             grow(self._model.piece(token))
             # Once per token: a deadline is exceeded by at most the time of one token.
             self.check()
             if len(made) >= self._cap:
-                return
+                break
+        return written
 
-    def _greedy(
-        self, draft: Draft, written: Written, *, rivals: bool
-    ) -> Iterator[tuple[int, float, bool]]:
+    def _greedy(self, draft: Draft, made: Sequence[int]) -> Iterator[tuple[int, float, bool]]:
         """Yield each token, its log-probability, and whether it was guessed correctly.
 
         It is the most likely token, or the draft's token if the bias keeps it. The caller adds it
-        to `written`.
+        to `made`.
         """
-        made = written.tokens
-
-        def choose(place: int | None, fed: int = -1) -> tuple[int, float]:
-            token, logprob = self._choose(draft, place, fed)
-            if rivals:
-                written.rivals.append(self._model.rival(token, fed))
-            return token, logprob
-
-        place = place_in(draft.tokens, made)
-        token, logprob = choose(place)
+        token, logprob = self._choose(draft, place_in(draft.tokens, made))
         while True:
             yield token, logprob, False
             # 1 is for the token itself, which is fed before its guesses.
@@ -150,7 +100,7 @@ class Decoding:
             guesses = draft.tokens[place : place + most] if place is not None else []
             self._model.feed([token, *guesses], every=True)
             for count, guessed in enumerate(guesses):
-                token, logprob = choose((place or 0) + count, count)
+                token, logprob = self._choose(draft, (place or 0) + count, count)
                 if token != guessed:
                     # Tokens after a wrong guess are in the cache and must be removed.
                     self._model.forget(len(guesses) - count)
@@ -159,7 +109,7 @@ class Decoding:
             else:
                 # The guesses are in `made` by now.
                 place = place_in(draft.tokens, made)
-                token, logprob = choose(place, len(guesses))
+                token, logprob = self._choose(draft, place, len(guesses))
 
     def _choose(self, draft: Draft, place: int | None, fed: int = -1) -> tuple[int, float]:
         """Return the next token and its log-probability; `place` is the index of the draft's.

@@ -109,9 +109,8 @@ class Gemma:
 
     `prompt` is a style or "auto". `gpu_layers` is 0 for none and -1 for all; `gpu_share` (0..1) of
     them is tried first. `context` is in tokens, `batch` is how many of them are evaluated at once.
-    `draft` is how many draft tokens are checked at once (0: none). `branches` is how many further
-    answers of its own it considers. A translation that takes longer than `deadline_s` is given up.
-    `section`: see `EngineSpec`.
+    `draft` is how many draft tokens are checked at once (0: none). A translation that takes longer
+    than `deadline_s` is given up. `section`: see `EngineSpec`.
     """
 
     name = "gemma"
@@ -130,7 +129,6 @@ class Gemma:
         context: int = 2048,
         batch: int = 128,
         draft: int = 0,
-        branches: int = 1,
         deadline_s: float = 8.0,
         section: str = "",
     ) -> None:
@@ -145,7 +143,6 @@ class Gemma:
         self._gpu_share = gpu_share
         self._settings = _Settings(threads=threads, context=context, batch=batch)
         self._most_guesses = draft
-        self._branches = branches
         self._ends_at_line = False
         self._lead = ""
         self.deadline_s = deadline_s
@@ -212,10 +209,10 @@ class Gemma:
         change the answer. (Another order of summation may decide between two equally likely tokens,
         mostly on a GPU.) With `standing` the draft changes the answer: a draft token stays unless
         the model clearly prefers another one, above all a token that is committed on screen.
-        Missing terms of `wanted` are inserted. The alternatives are `rivals` and answers that
-        diverge from the first one where it was least sure. A starter translates sentence by
-        sentence, as it was trained; with several sentences, each one's rival is its draft. Each
-        sentence gets the one before it as context, the first one `previous` (docs/decisions/081).
+        Missing terms of `wanted` are inserted. The alternatives are its answer and `rivals`. A
+        starter translates sentence by sentence, as it was trained; with several sentences, each
+        one's rival is its draft. Each sentence gets the one before it as context, the first one
+        `previous` (docs/decisions/081).
         Raises EngineError: `final-late` after `deadline_s`, `text-too-long` for a word that does
         not fit the context, `gemma-failed` if llama.cpp reports an error; EngineCancelledError.
         """
@@ -277,7 +274,6 @@ class Gemma:
         repeats = repetition.longest(repetition.words(source)).count
         decoding = Decoding(
             self._llama,
-            prompt,
             cap=cap,
             repeats=repeats,
             guesses=self._most_guesses,
@@ -286,8 +282,8 @@ class Gemma:
         )
         words, began_s = WholeWords(self.target, grow), time.monotonic()
         guesses = self._draft(draft, standing)
-        written = decoding.write(guesses, words.add, rivals=rivals is not None)
-        # After a slow first answer, several more would be late.
+        written = decoding.write(guesses, words.add)
+        # After a slow answer, a comparison would be late.
         is_quick = time.monotonic() - began_s < quick_s
         made = written.tokens
         kept = repetition.cut(made, written.loop, repeats) if written.loop else made
@@ -301,7 +297,7 @@ class Gemma:
             done = Repaired(answer.text)
         found: tuple[Alternative, ...] = ()
         is_unsure = written.whole_mean < _SURE
-        if rivals is not None and written.stopped == "end" and is_quick and is_unsure:
+        if rivals and written.stopped == "end" and is_quick and is_unsure:
             missing = len(lacking(done.text, wanted))
             others = self._others(decoding, written, answer, rivals)
             found = (
@@ -329,14 +325,11 @@ class Gemma:
     def _others(
         self, decoding: Decoding, first: Written, answer: Answer, rivals: Sequence[str]
     ) -> list[Alternative]:
-        """Return branches of an answer and the `rivals`, as many as the deadline allows."""
+        """Return the `rivals` of an answer, as many as the deadline allows."""
         prompt = prompts.render(self._style, "", self._source, self.target)
         end = self._llama.tokenize(prompt.end, special=True)
         found: dict[str, Alternative] = {}
         try:
-            for branch in decoding.branches(first, end, self._branches):
-                text = self._text(branch.tokens)
-                found.setdefault(text, Alternative(text, branch.mean, branch.whole_mean))
             scorer = AnswerScorer(
                 self._llama,
                 answer.prompt,
