@@ -29,8 +29,7 @@ from scripts.support.command import add_settings, parser_of, progress, says_erro
 TITLE = "## Several languages"
 PREFACE = """
 Made by `make bench-languages`: the demo sermon in real time with one caption language and with
-several, in turns. Recognition is done once, whatever the number; "recognizer" is the sum of its
-time. The delay is that of the first language's finals, from the last syllable.
+several. Finals count from the last syllable.
 """
 
 

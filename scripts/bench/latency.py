@@ -28,15 +28,13 @@ from scripts.support.command import add_settings, parser_of, progress, says_erro
 
 PREFACE = """
 Made by `make bench` (`python -m scripts.bench.latency`): the real program in real time, and a
-display that listens to it. "Detected" counts from the end of speech as the voice detector puts it,
-"true" from the end of the last word in the reference to the caption on a display; "to glass" until
-a phone's page in Chromium on the same machine has painted it. Erasure is words
-that could be read and were taken back, for each word of the text that was left (normalized
-erasure). The projector's view is the stable text of partials, and finals. A word stands for good
-once it is there and no later version changes it: as heard, counted from its own end in the
-recording; in translation, word k of n counted from when k/n of the utterance were spoken; mean /
-p90 / p95. Compare the ratio of two settings measured in one sitting; the seconds of two machines
-cannot be compared.
+display.
+
+"Detected" counts from the detected end of speech, "true" from the end of the last word to the
+caption on a display, "to glass" until a phone's page in Chromium has painted it. Erasure: words
+taken back, for each word left. The projector shows the stable text of partials, and finals. A word
+stands for good when no later version changes it: as heard, from its own end; in translation, word k
+of n from when k/n of the utterance were spoken; mean / p90 / p95.
 """
 _PRIVATE = "models.directory="
 """A private setting that is not published: the path of the user's models."""

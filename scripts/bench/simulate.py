@@ -72,12 +72,10 @@ from scripts.support.command import add_settings, parser_of, progress, says_erro
 from scripts.support.voice_score import score_text
 
 PREFACE = """
-Made by `python -m scripts.bench.simulate`: the program's own parts and models on the recording's
-clock, as if computing took no time, so that a row depends on the policy alone. A row is a setting,
-the first one has those in force. Last syllable: from the true end of the last word, p50 / p95.
-Erasure: words that could be read and were taken back, for each word that was left: before the
-final, by it, of finals that went on. Times until a word stands for good: mean / p90 / p95. CPU:
-seconds of the engines for a second of the recording, measured on a busy machine.
+Made by `python -m scripts.bench.simulate`: the program's own parts and models, as if computing took
+no time. The first row has the settings in force. Last syllable: from the true end of the last word,
+p50 / p95. Erasure: before the final, by it, of finals that went on. Times until a word stands for
+good: mean / p90 / p95. CPU: of the engines.
 """
 
 _SAME = {

@@ -44,9 +44,9 @@ from scripts.support.records import caption
 HERE = Path(__file__).parent
 TITLE = "## Church truth"
 _PREFACE = """
-Made by `python -m scripts.bench.church`: spoken references, sentences in which nothing may fire,
-and readings put together from Bibles (King James in the index; the New Heart English Bible is not).
-A reading has 12 words or more. "On air" is shown by itself; "known" is on air or suggested.
+Made by `python -m scripts.bench.church`: spoken references, sentences without any, and readings of
+12 words or more (the New Heart English Bible is not in the index). "On air": shown by itself;
+"known": on air or suggested.
 """
 _KINDS = {
     "sentence": "references in sentences",

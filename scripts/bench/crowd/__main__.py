@@ -27,9 +27,7 @@ from scripts.support.paths import ROOT
 
 TITLE = "## A full hall, and abusive clients in it"
 PREFACE = """
-Made by `make crowd`: milliseconds from publishing a caption until a display has it,
-over all displays and captions, without and with abusive clients, in one sitting. All of them
-share the machine, so only the ratio can be compared.
+Made by `make crowd`: milliseconds from publishing a caption until a display has it.
 """
 P99 = "delivery p99, ms"
 _LIMIT = 2.0

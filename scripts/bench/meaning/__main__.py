@@ -64,17 +64,15 @@ from scripts.support.command import add_settings, parser_of, progress, says_erro
 TITLE = "## Meaning"
 SPOKEN = "## Meaning, spoken"
 PREFACE = """
-Made by `make bench-meaning` (`python -m scripts.bench.meaning --help` says more): sentences of
-preachers as recognized texts through dictionary, quick translator (draft), final translator, church
-truth, glossary and judge; n is how many. Wrong: those with a serious mistake, where something that
-a caption has to say is missing, or something stands there that it may not say. Marked: of these,
-those that the judge or a check doubts. False: right ones that are marked. A draft is counted as
-where there is no final translator. Sound, and the rules against texts that the recognizer made up,
-play no part. The machine was busy, which changes no count: no engine runs out of time here.
+Made by `make bench-meaning` (`python -m scripts.bench.meaning --help` says more): n sentences of
+preachers, as text, through dictionary, quick translator (draft), final translator, church truth,
+glossary and judge. Wrong: captions that lack what they have to say, or say what they may not.
+Marked: wrong ones that the judge or a check doubts. False: right ones that are marked. The machine
+was busy, which changes no count.
 """
 SPOKEN_PREFACE = """
-Made by `python -m scripts.bench.meaning --spoken`: those of the sentences above that have no digits
-or signs, said by Kokoro (af_heart) and recognized. Columns are those above.
+Made by `python -m scripts.bench.meaning --spoken`: the sentences [above](#meaning) without digits
+and signs, said by Kokoro (af_heart) and recognized.
 """
 _SHORT = ("wrong", "marked", "false", "chrF")
 
