@@ -1,7 +1,6 @@
 """Compare the glossary with a printed Bible: is a church word said there as the entry says?
 
     python -m scripts.quality.glossary
-    python -m scripts.quality.glossary --markdown docs/GLOSSARY.md
 
 A verse has the same number in both editions. For each entry the verses are counted whose source
 has the word, and those of them whose target has the entry's rendering or one that is right as well.
@@ -16,22 +15,14 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from pathlib import Path
 
 from pipeline.church.scripture import editions
 from pipeline.core.resources import bundled
 from pipeline.dictionary.glossary import Glossary, compile_glossary, parse_terms, shown
 from pipeline.text.words import WORD, plain
-from scripts.bench.report_section import markdown, write
+from scripts.bench.report_section import markdown
 from scripts.support.command import parser_of
 
-TITLE = "## Against a printed Bible"
-_PREFACE = """
-Made by `python -m scripts.quality.glossary --markdown docs/GLOSSARY.md`: the entries of the shipped
-glossary in the verses of the King James Version that have the word, and whether the Reina-Valera
-of 1909 has the entry's rendering there. These have it in at most 20% of
-at least 3 verses:
-"""
 _BELOW, _LEAST = 0.2, 3
 _SHARE = 1 / 3
 _TIMES = 3.0
@@ -120,7 +111,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Print the entries that the Bible does not confirm. Return an exit code."""
     parser = parser_of(__doc__)
     parser.add_argument("--every", type=int, default=1, help="look at every Nth verse only")
-    parser.add_argument("--markdown", type=Path, help="write the table into this file")
     chosen = parser.parse_args(arguments)
     source, target = editions.load("kjv"), editions.load("rv1909")
     file = bundled("dictionary", "glossary", f"{source.lang}-{target.lang}.toml")
@@ -135,7 +125,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         f"{right / max(1, total):.1%} of these verses have the rendering."
     )
     print(f"{markdown(rows)}\n\n{summary}")
-    write(chosen.markdown, TITLE, rows, preface=_PREFACE, notes=[summary])
     return 0
 
 
