@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from pipeline.audio.resampler import BlockResampler
 from pipeline.core.errors import AudioError
+from pipeline.core.files import write_whole
 from pipeline.core.formats import clock
 from pipeline.core.limited import Limits, call
 from pipeline.core.types import SAMPLE_RATE, AudioBlock, Pcm
@@ -352,18 +353,9 @@ def write_flac(path: Path, pcm: Pcm) -> None:
     """Write a file atomically: it is there whole or not at all. Raises OSError."""
     import soundfile  # noqa: PLC0415 - takes a second, needed only to keep audio
 
-    # In the same folder: a rename is atomic only within one disk.
-    temporary = path.with_name(f"{path.name}.tmp")
-    try:
-        soundfile.write(temporary, pcm, SAMPLE_RATE, format="FLAC", subtype="PCM_16")
-        temporary.replace(path)
-    except soundfile.SoundFileError as error:
-        temporary.unlink(missing_ok=True)
-        # libsndfile's error is no OSError, but callers handle a full disk as an OSError.
-        raise OSError(0, str(error), str(path)) from None
-    except OSError:
-        temporary.unlink(missing_ok=True)
-        raise
+    content = io.BytesIO()
+    soundfile.write(content, pcm, SAMPLE_RATE, format="FLAC", subtype="PCM_16")
+    write_whole(path, content.getvalue())
 
 
 def wav(pcm: Pcm) -> bytes:

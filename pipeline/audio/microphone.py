@@ -55,7 +55,6 @@ class CaptureQueue:
 
     def __init__(self, rate: int) -> None:
         self.rate = rate
-        self.overflows = 0
         # Without a size limit, which would refuse the newest chunk: `put` drops the oldest.
         self._chunks: queue.SimpleQueue[Chunk | None] = queue.SimpleQueue()
         self._position = 0
@@ -68,13 +67,11 @@ class CaptureQueue:
 
     def put(self, frames: NDArray[np.float32], arrived_s: float, *, overflowed: bool) -> None:
         """Queue frames. After an overflow the position jumps by about the frames lost."""
-        if overflowed:
-            self.overflows += 1
+        if overflowed and self._arrived_s:
             # PortAudio does not report how much was lost, so the time between callbacks is used.
-            if self._arrived_s:
-                lost = round((arrived_s - self._arrived_s) * self.rate) - len(frames)
-                # At least a block: there is a gap even if the clock does not show it.
-                self._position += max(lost, self.rate * BLOCK_SAMPLES // SAMPLE_RATE)
+            lost = round((arrived_s - self._arrived_s) * self.rate) - len(frames)
+            # At least a block: there is a gap even if the clock does not show it.
+            self._position += max(lost, self.rate * BLOCK_SAMPLES // SAMPLE_RATE)
         chunk = Chunk(self._position, frames, arrived_s)
         self._position, self._arrived_s = chunk.end, arrived_s
         self._chunks.put(chunk)
@@ -109,7 +106,6 @@ class Microphone:
         self._capture = CaptureQueue(SAMPLE_RATE)
         self._cutter: BlockResampler | None = None
         self._expected = 0
-        self._earlier_overflows = 0
         self._lost_samples = 0
         self._position = 0
         self._position_s = 0.0
@@ -128,11 +124,6 @@ class Microphone:
     def bad_samples(self) -> int:
         """Samples since the device was opened that were not finite numbers."""
         return self._cutter.bad_samples if self._cutter else 0
-
-    @property
-    def overflows(self) -> int:
-        """How often the driver has reported lost audio."""
-        return self._earlier_overflows + self._capture.overflows
 
     def open(self) -> None:
         """Find the device by name and start recording; may be called again after AudioLostError.
@@ -168,9 +159,8 @@ class Microphone:
                     return
                 raise self._lost("the device stopped")
             if self._cutter is None:
-                self._cutter = self._new_cutter(
-                    capture.rate, chunk.arrived_s - chunk.end / capture.rate
-                )
+                began_s = chunk.arrived_s - chunk.end / capture.rate
+                self._cutter = self._new_cutter(capture.rate, began_s)
             if chunk.position > self._expected:
                 self._lost_samples += self._cutter.skip(chunk.position - self._expected)
             self._expected = chunk.end
@@ -218,8 +208,6 @@ class Microphone:
                 f"{device.name} cannot be opened: {error}.",
                 "Another program may be holding it.",
             ) from None
-        # The old queue is replaced, but its count is kept.
-        self._earlier_overflows += self._capture.overflows
         self._capture, self._name = capture, device.name
         # Made with the first frames: only they give the start time of this opening.
         self._cutter, self._expected = None, 0
