@@ -77,7 +77,8 @@ class Paragraph:
 
 def document(title: str, paragraphs: Sequence[Paragraph]) -> bytes:
     """Return the bytes of a .docx file."""
-    every = [_paragraph(title, "", "Title") if title else "", *map(_of, paragraphs)]
+    every = [_paragraph(title, "", "Title") if title else ""]
+    every += [_paragraph(each.text, each.lang, "Quote" * each.quoted) for each in paragraphs]
     body = f'{_XML}<w:document xmlns:w="{_MAIN}"><w:body>{"".join(every)}</w:body></w:document>'
     return _zipped(
         (
@@ -88,10 +89,6 @@ def document(title: str, paragraphs: Sequence[Paragraph]) -> bytes:
             ("word/_rels/document.xml.rels", _OF_DOCUMENT),
         )
     )
-
-
-def _of(paragraph: Paragraph) -> str:
-    return _paragraph(paragraph.text, paragraph.lang, "Quote" if paragraph.quoted else "")
 
 
 def _paragraph(text: str, lang: str, style: str) -> str:

@@ -250,8 +250,7 @@ def divide(text: str, lang: str, lines: int = LINES, count: int = 0) -> list[str
     feeds separate a cue's lines. A word longer than a line is cut.
     """
     words = _Words(text, lang)
-    cuts = words.cuts(lines) if count == 0 else words.cuts_into(count, lines)
-    return [words.cue(start, end) for start, end in pairwise(cuts)]
+    return [words.cue(start, end) for start, end in pairwise(words.cuts(lines, count))]
 
 
 class _Words:
@@ -266,33 +265,27 @@ class _Words:
         self._chars = list(accumulate((len(word) + 1 for word in words), initial=0))
         """The number of characters before each word, spaces included."""
 
-    def cuts(self, lines: int) -> list[int]:
-        """Return where the cues of the best division begin, and the end."""
-        # Dynamic programming over the places of breaks, as in Knuth and Plass (1981).
-        best: list[tuple[float, int]] = [(0.0, 0)]  # the least cost so far, the last cue's start
-        for end in range(1, len(self._words) + 1):
-            # -at: at equal costs the last cue is the shortest, and those before it are full.
-            best.append(min((best[at][0] + cost, -at) for at, cost in self._last_cues(end, lines)))
-        cuts = [end := len(self._words)]
-        while end:
-            end = -best[end][1]
-            cuts.append(end)
-        return cuts[::-1]
+    def cuts(self, lines: int, count: int) -> list[int]:
+        """Return where the cues of the best division begin, and the end.
 
-    def cuts_into(self, count: int, lines: int) -> list[int]:
-        """Return the same for `count` cues, or for the most possible."""
-        # best[end][parts]: as above, for the first `end` words in `parts` cues.
+        It has `count` cues, or the most possible; 0: as many as read best.
+        """
+        # Dynamic programming over the places of breaks, as in Knuth and Plass (1981).
+        # best[end][parts]: the least cost of the first `end` words in `parts` cues, and the start
+        # of the last one. Without a count `parts` is always 0, so that all divisions compete.
         best: list[dict[int, tuple[float, int]]] = [{0: (0.0, 0)}]
         for end in range(1, len(self._words) + 1):
             reached: dict[int, tuple[float, int]] = {}
             for at, cost in self._last_cues(end, lines):
-                for parts, (so_far, _) in best[at].items():
-                    if parts + 1 not in reached or so_far + cost < reached[parts + 1][0]:
-                        reached[parts + 1] = (so_far + cost, at)
+                for before, (so_far, _) in best[at].items():
+                    parts = before + 1 if count else 0
+                    # At equal costs the last cue is the shortest, and those before it are full.
+                    if parts not in reached or so_far + cost < reached[parts][0]:
+                        reached[parts] = (so_far + cost, at)
             best.append(reached)
         parts, cuts = min(count, max(best[-1])), [end := len(self._words)]
-        while parts:
-            end, parts = best[end][parts][1], parts - 1
+        while end:
+            end, parts = best[end][parts][1], max(0, parts - 1)
             cuts.append(end)
         return cuts[::-1]
 
