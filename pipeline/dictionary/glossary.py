@@ -188,23 +188,19 @@ _KEYS = {field.name for field in fields(Term)} - {"id", "source"}
 
 
 def _term(table: Table, lists: Mapping[str, frozenset[str]], name: str) -> Term:
-    said, written, also, verb, many = (
-        tuple(" ".join(text.split()) for text in table.texts(at))
+    phrases = {
+        at: tuple(" ".join(text.split()) for text in table.texts(at))
         for at in ("say", "write", "also", "verb", "plural")
-    )
-    table.require(say=said, write=written)
-    for at in ("say", "write", "also", "verb", "plural"):
-        for value in table.texts(at):
+    }
+    table.require(say=phrases["say"], write=phrases["write"])
+    for at, values in phrases.items():
+        for value in values:
             # If anything is correct, every key may hold a star.
-            if value != "*" or "*" not in also:
+            if value != "*" or "*" not in phrases["also"]:
                 _require_word(value, at, table.where)
     return Term(
-        id=key(said[0]),
-        say=said,
-        write=written,
-        also=also,
-        verb=verb,
-        plural=many,
+        id=key(phrases["say"][0]),
+        **phrases,
         name=table.take("name", bool, "true or false", False),
         near=context(table, "near", lists),
         not_near=context(table, "not_near", lists),

@@ -204,7 +204,7 @@ def _sounds(heard: str, name: str) -> bool:
     if heard == name:
         # Too many words share a single consonant.
         return len(name) > 1
-    if min(len(heard), len(name)) < _LONG - 1 or len(name) < _LONG:
+    if len(name) < _LONG or abs(len(heard) - len(name)) > 1:
         return False
     # After the first difference the rests are equal, or one is shifted by a letter.
     at = common_beginning(heard, name)

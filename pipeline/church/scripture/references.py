@@ -80,9 +80,6 @@ def _is_like(word: str, book: int, langs: tuple[str, str]) -> bool:
     return any(SequenceMatcher(None, word, name).ratio() >= _ALIKE for name in names)
 
 
-__all__ = ["LANGS", "Mention", "Reference", "find", "printed", "slot", "spelled"]
-
-
 def find(text: str, lang: str, *, strict: bool = True) -> tuple[Mention, ...]:
     """Return the references in a text, left to right; none in an unknown language.
 

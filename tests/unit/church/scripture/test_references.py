@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.church.scripture.books import PRINTED, chapters, verses
-from pipeline.church.scripture.references import Mention, Reference, find, printed, slot, spelled
+from pipeline.church.scripture.books import PRINTED, Mention, Reference, chapters, verses
+from pipeline.church.scripture.references import find, printed, slot, spelled
 from tests.support.paths import ROOT
 
 SETS = ROOT / "scripts" / "bench" / "church"
