@@ -152,6 +152,9 @@ class AudioFile:
         loop: bool = False,
     ) -> None:
         self._path = Path(path)
+        self.name = self._path.name
+        self.dropped_blocks = 0
+        """Always: a file waits for its reader."""
         self._channel = channel
         self._pace = pace
         self._loop = loop
@@ -159,16 +162,6 @@ class AudioFile:
         self._lock = threading.Lock()
         self._file: Any = None
         self._cutter = BlockResampler(SAMPLE_RATE, channel=channel)
-
-    @property
-    def name(self) -> str:
-        """The file's name."""
-        return self._path.name
-
-    @property
-    def dropped_blocks(self) -> int:
-        """Always 0: a file waits for its reader."""
-        return 0
 
     @property
     def bad_samples(self) -> int:

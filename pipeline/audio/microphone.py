@@ -100,7 +100,8 @@ class Microphone:
     def __init__(self, device: str, *, channel: int = 1) -> None:
         self._device = device
         self._channel = channel
-        self._name = device or "default recording device"
+        self.name = device or "default recording device"
+        """The device's full name once it is open."""
         self._closed = threading.Event()
         self._stream: Any = None
         self._capture = CaptureQueue(SAMPLE_RATE)
@@ -109,11 +110,6 @@ class Microphone:
         self._lost_samples = 0
         self._position = 0
         self._position_s = 0.0
-
-    @property
-    def name(self) -> str:
-        """The device's full name once it is open."""
-        return self._name
 
     @property
     def dropped_blocks(self) -> int:
@@ -132,7 +128,7 @@ class Microphone:
         audio-device-failed, audio-no-portaudio, audio-stuck.
         """
         self._closed.clear()
-        call(self._start, doing=f"Opening {self._name}")
+        call(self._start, doing=f"Opening {self.name}")
 
     def blocks(self) -> Iterator[AudioBlock]:
         """Yield blocks until `close`.
@@ -175,7 +171,7 @@ class Microphone:
         # A hanging sound server keeps PortAudio from closing. Giving up loses nothing, and the
         # program must be able to end.
         with contextlib.suppress(AudioError):
-            call(self._discard, doing=f"Closing {self._name}", timeout_s=_CLOSE_S)
+            call(self._discard, doing=f"Closing {self.name}", timeout_s=_CLOSE_S)
 
     def _start(self, sounddevice: Any) -> None:
         self._discard(sounddevice)
@@ -208,7 +204,7 @@ class Microphone:
                 f"{device.name} cannot be opened: {error}.",
                 "Another program may be holding it.",
             ) from None
-        self._capture, self._name = capture, device.name
+        self._capture, self.name = capture, device.name
         # Made with the first frames: only they give the start time of this opening.
         self._cutter, self._expected = None, 0
 
@@ -232,7 +228,7 @@ class Microphone:
 
     def _lost(self, reason: str) -> AudioLostError:
         return AudioLostError(
-            "audio-lost", f"{self._name} went away: {reason}.", "Check the cable and the mixer."
+            "audio-lost", f"{self.name} went away: {reason}.", "Check the cable and the mixer."
         )
 
 

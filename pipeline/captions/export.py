@@ -30,7 +30,6 @@ from pipeline.captions.subtitles import (
     plain,
     srt,
     subtitle,
-    txt,
     vtt,
 )
 from pipeline.core.formats import clock
@@ -103,10 +102,7 @@ def _subtitles(whole: Callable[[list[Cue]], str]) -> _Format:
 
 
 def _txt(captions: Sequence[CaptionMessage], sides: Sequence[Side]) -> str:
-    blocks = [
-        txt(Cue(message.start_s, message.end_s, text) for _, text in _texts(message, sides))
-        for message in captions
-    ]
+    blocks = ["".join(f"{text}\n" for _, text in _texts(each, sides)) for each in captions]
     # With two languages an empty line separates the pairs.
     return ("\n" if len(sides) > 1 else "").join(filter(None, blocks))
 
