@@ -78,7 +78,9 @@ _TABLES = {
     for lang, books in _BOOKS.items()
 }
 
-LANGS = frozenset(_TABLES)
+LANGS = frozenset(
+    lang for lang, words in WORDS.items() if words.books and words.numbers and words.references
+)
 """The languages that references are read and written in."""
 
 PRINTED: Mapping[str, tuple[str, ...]] = {
@@ -114,7 +116,7 @@ def _names(lang: str) -> dict[str, tuple[BookName, ...]]:
     return {w: tuple(sorted(each, key=lambda n: -len(n.words))) for w, each in found.items()}
 
 
-NAMES: Mapping[str, Mapping[str, tuple[BookName, ...]]] = {lang: _names(lang) for lang in LANGS}
+NAMES: Mapping[str, Mapping[str, tuple[BookName, ...]]] = {lang: _names(lang) for lang in _TABLES}
 """By language and first word."""
 
 
@@ -125,7 +127,7 @@ _LONG: Mapping[str, Mapping[str, BookName]] = {
         for name in names
         if len(name.words) == 1 and len(name.words[0]) >= 6 and not name.is_common
     }
-    for lang in LANGS
+    for lang in _TABLES
 }
 
 
