@@ -1,9 +1,8 @@
 """Captions as subtitles (SubRip, WebVTT) and as plain text.
 
-Pure. The functions for one cue return one piece of the same file, so that a live file grows by one
-piece for each caption. The layout follows the limits that broadcasters share (BBC Subtitle
-Guidelines; Netflix Timed Text Style Guide): 42 characters a line, two lines, 17 characters a second
-if the speech allows it.
+Pure. A file is its header and a piece for each cue, so that a live file grows with each caption.
+The layout follows the limits that broadcasters share (BBC Subtitle Guidelines; Netflix Timed Text
+Style Guide): 42 characters a line, two lines, 17 characters a second if the speech allows it.
 """
 
 from __future__ import annotations
@@ -119,15 +118,13 @@ def _is_typed(message: CaptionMessage) -> bool:
     return message.end_s - message.start_s < _SHORTEST_S
 
 
-def srt(all_cues: Iterable[Cue]) -> str:
-    """Return a SubRip file."""
-    return "".join(srt_cue(number, cue) for number, cue in enumerate(all_cues, 1))
-
-
-def srt_cue(number: int, cue: Cue) -> str:
-    """Return one cue of a SubRip file; the first has number 1."""
-    text = cue.text.translate(_SRT_LOOKALIKES)
-    return f"{number}\n{clock_time(cue.start_s, ',')} --> {clock_time(cue.end_s, ',')}\n{text}\n\n"
+def srt(all_cues: Iterable[Cue], first: int = 1) -> str:
+    """Return a SubRip file, or its piece from the cue with number `first` on."""
+    return "".join(
+        f"{number}\n{clock_time(cue.start_s, ',')} --> {clock_time(cue.end_s, ',')}\n"
+        f"{cue.text.translate(_SRT_LOOKALIKES)}\n\n"
+        for number, cue in enumerate(all_cues, first)
+    )
 
 
 def vtt(all_cues: Iterable[Cue]) -> str:
@@ -143,12 +140,7 @@ def vtt_cue(cue: Cue) -> str:
 
 def txt(all_cues: Iterable[Cue]) -> str:
     """Return plain text, a line for each cue."""
-    return "".join(map(txt_cue, all_cues))
-
-
-def txt_cue(cue: Cue) -> str:
-    """Return one line of plain text."""
-    return f"{cue.text}\n"
+    return "".join(f"{cue.text}\n" for cue in all_cues)
 
 
 def clock_time(seconds: float, point: str) -> str:
