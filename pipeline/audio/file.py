@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from pipeline.audio.resampler import BlockResampler
 from pipeline.core.errors import AudioError
+from pipeline.core.files import write_whole
 from pipeline.core.formats import clock
 from pipeline.core.limited import Limits, call
 from pipeline.core.types import SAMPLE_RATE, AudioBlock, Pcm
@@ -151,6 +152,9 @@ class AudioFile:
         loop: bool = False,
     ) -> None:
         self._path = Path(path)
+        self.name = self._path.name
+        self.dropped_blocks = 0
+        """Always: a file waits for its reader."""
         self._channel = channel
         self._pace = pace
         self._loop = loop
@@ -158,16 +162,6 @@ class AudioFile:
         self._lock = threading.Lock()
         self._file: Any = None
         self._cutter = BlockResampler(SAMPLE_RATE, channel=channel)
-
-    @property
-    def name(self) -> str:
-        """The file's name."""
-        return self._path.name
-
-    @property
-    def dropped_blocks(self) -> int:
-        """Always 0: a file waits for its reader."""
-        return 0
 
     @property
     def bad_samples(self) -> int:
@@ -352,18 +346,9 @@ def write_flac(path: Path, pcm: Pcm) -> None:
     """Write a file atomically: it is there whole or not at all. Raises OSError."""
     import soundfile  # noqa: PLC0415 - takes a second, needed only to keep audio
 
-    # In the same folder: a rename is atomic only within one disk.
-    temporary = path.with_name(f"{path.name}.tmp")
-    try:
-        soundfile.write(temporary, pcm, SAMPLE_RATE, format="FLAC", subtype="PCM_16")
-        temporary.replace(path)
-    except soundfile.SoundFileError as error:
-        temporary.unlink(missing_ok=True)
-        # libsndfile's error is no OSError, but callers handle a full disk as an OSError.
-        raise OSError(0, str(error), str(path)) from None
-    except OSError:
-        temporary.unlink(missing_ok=True)
-        raise
+    content = io.BytesIO()
+    soundfile.write(content, pcm, SAMPLE_RATE, format="FLAC", subtype="PCM_16")
+    write_whole(path, content.getvalue())
 
 
 def wav(pcm: Pcm) -> bytes:

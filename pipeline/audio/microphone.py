@@ -55,7 +55,6 @@ class CaptureQueue:
 
     def __init__(self, rate: int) -> None:
         self.rate = rate
-        self.overflows = 0
         # Without a size limit, which would refuse the newest chunk: `put` drops the oldest.
         self._chunks: queue.SimpleQueue[Chunk | None] = queue.SimpleQueue()
         self._position = 0
@@ -68,13 +67,11 @@ class CaptureQueue:
 
     def put(self, frames: NDArray[np.float32], arrived_s: float, *, overflowed: bool) -> None:
         """Queue frames. After an overflow the position jumps by about the frames lost."""
-        if overflowed:
-            self.overflows += 1
+        if overflowed and self._arrived_s:
             # PortAudio does not report how much was lost, so the time between callbacks is used.
-            if self._arrived_s:
-                lost = round((arrived_s - self._arrived_s) * self.rate) - len(frames)
-                # At least a block: there is a gap even if the clock does not show it.
-                self._position += max(lost, self.rate * BLOCK_SAMPLES // SAMPLE_RATE)
+            lost = round((arrived_s - self._arrived_s) * self.rate) - len(frames)
+            # At least a block: there is a gap even if the clock does not show it.
+            self._position += max(lost, self.rate * BLOCK_SAMPLES // SAMPLE_RATE)
         chunk = Chunk(self._position, frames, arrived_s)
         self._position, self._arrived_s = chunk.end, arrived_s
         self._chunks.put(chunk)
@@ -103,21 +100,16 @@ class Microphone:
     def __init__(self, device: str, *, channel: int = 1) -> None:
         self._device = device
         self._channel = channel
-        self._name = device or "default recording device"
+        self.name = device or "default recording device"
+        """The device's full name once it is open."""
         self._closed = threading.Event()
         self._stream: Any = None
         self._capture = CaptureQueue(SAMPLE_RATE)
         self._cutter: BlockResampler | None = None
         self._expected = 0
-        self._earlier_overflows = 0
         self._lost_samples = 0
         self._position = 0
         self._position_s = 0.0
-
-    @property
-    def name(self) -> str:
-        """The device's full name once it is open."""
-        return self._name
 
     @property
     def dropped_blocks(self) -> int:
@@ -129,11 +121,6 @@ class Microphone:
         """Samples since the device was opened that were not finite numbers."""
         return self._cutter.bad_samples if self._cutter else 0
 
-    @property
-    def overflows(self) -> int:
-        """How often the driver has reported lost audio."""
-        return self._earlier_overflows + self._capture.overflows
-
     def open(self) -> None:
         """Find the device by name and start recording; may be called again after AudioLostError.
 
@@ -141,7 +128,7 @@ class Microphone:
         audio-device-failed, audio-no-portaudio, audio-stuck.
         """
         self._closed.clear()
-        call(self._start, doing=f"Opening {self._name}")
+        call(self._start, doing=f"Opening {self.name}")
 
     def blocks(self) -> Iterator[AudioBlock]:
         """Yield blocks until `close`.
@@ -168,9 +155,8 @@ class Microphone:
                     return
                 raise self._lost("the device stopped")
             if self._cutter is None:
-                self._cutter = self._new_cutter(
-                    capture.rate, chunk.arrived_s - chunk.end / capture.rate
-                )
+                began_s = chunk.arrived_s - chunk.end / capture.rate
+                self._cutter = self._new_cutter(capture.rate, began_s)
             if chunk.position > self._expected:
                 self._lost_samples += self._cutter.skip(chunk.position - self._expected)
             self._expected = chunk.end
@@ -185,7 +171,7 @@ class Microphone:
         # A hanging sound server keeps PortAudio from closing. Giving up loses nothing, and the
         # program must be able to end.
         with contextlib.suppress(AudioError):
-            call(self._discard, doing=f"Closing {self._name}", timeout_s=_CLOSE_S)
+            call(self._discard, doing=f"Closing {self.name}", timeout_s=_CLOSE_S)
 
     def _start(self, sounddevice: Any) -> None:
         self._discard(sounddevice)
@@ -218,9 +204,7 @@ class Microphone:
                 f"{device.name} cannot be opened: {error}.",
                 "Another program may be holding it.",
             ) from None
-        # The old queue is replaced, but its count is kept.
-        self._earlier_overflows += self._capture.overflows
-        self._capture, self._name = capture, device.name
+        self._capture, self.name = capture, device.name
         # Made with the first frames: only they give the start time of this opening.
         self._cutter, self._expected = None, 0
 
@@ -244,7 +228,7 @@ class Microphone:
 
     def _lost(self, reason: str) -> AudioLostError:
         return AudioLostError(
-            "audio-lost", f"{self._name} went away: {reason}.", "Check the cable and the mixer."
+            "audio-lost", f"{self.name} went away: {reason}.", "Check the cable and the mixer."
         )
 
 

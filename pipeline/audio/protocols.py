@@ -38,24 +38,25 @@ class AudioSource(Protocol):
         """End `blocks` from any thread; harmless when called twice."""
 
 
-class SpeechDetector(Protocol):
-    """A voice activity model; its result depends on the audio before."""
+class Detector(Protocol):
+    """A model of sound; its result depends on the audio before."""
 
     def load(self) -> None:
         """Load the model. Raises ModelError."""
-
-    def probability(self, pcm: Pcm) -> float:
-        """Return the probability in 0..1 that these 512 samples are speech. Raises EngineError."""
 
     def reset(self) -> None:
         """Forget the audio so far, after a gap."""
 
 
-class SongDetector(Protocol):
-    """Distinguishes song from speech; its result depends on the audio before."""
+class SpeechDetector(Detector, Protocol):
+    """A voice activity model."""
 
-    def load(self) -> None:
-        """Load the model. Raises ModelError."""
+    def probability(self, pcm: Pcm) -> float:
+        """Return the probability in 0..1 that these 512 samples are speech. Raises EngineError."""
+
+
+class SongDetector(Detector, Protocol):
+    """Distinguishes song from speech."""
 
     # Called for every block: a skipped block would be a gap.
     def probability(self, pcm: Pcm, speech: float) -> float | None:
@@ -63,6 +64,3 @@ class SongDetector(Protocol):
 
         Takes 512 samples and the probability that they are speech.
         """
-
-    def reset(self) -> None:
-        """Forget the audio so far, after a gap."""

@@ -79,13 +79,13 @@ class BlockResampler:
             self._resampler.clear()
         return lost
 
-    def flush(self, arrived_s: float = 0.0) -> Iterator[AudioBlock]:
+    def flush(self) -> Iterator[AudioBlock]:
         """Yield the remaining blocks, the last one filled up with zeros. Nothing may follow."""
         rest = self._held[:0]
         if self._resampler is not None:
             rest = self._resampler.resample_chunk(rest, last=True)
         missing = -(len(self._held) + len(rest)) % BLOCK_SAMPLES
-        yield from self._cut(np.concatenate([rest, np.zeros(missing, np.float32)]), arrived_s)
+        yield from self._cut(np.concatenate([rest, np.zeros(missing, np.float32)]), 0.0)
 
     def _cut(self, mono: Pcm, arrived_s: float) -> Iterator[AudioBlock]:
         samples = np.concatenate([self._held, mono])

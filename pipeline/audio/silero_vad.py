@@ -64,10 +64,8 @@ class Silero:
         """Return the probability in 0..1 that `pcm`, shape (512,), is speech.
 
         It depends on the audio since `reset`. Raises EngineError (vad-failed) if there is no
-        probability, and ValueError for another shape.
+        probability.
         """
-        if pcm.shape != (BLOCK_SAMPLES,):
-            raise ValueError(f"a block has {BLOCK_SAMPLES} samples, not {pcm.shape}")
         self._input[0, :_CONTEXT_SAMPLES] = self._input[0, -_CONTEXT_SAMPLES:]
         self._input[0, _CONTEXT_SAMPLES:] = pcm
         try:

@@ -216,7 +216,6 @@ class ForgottenHold:
 
     def __init__(self) -> None:
         self._spoken: deque[bool] = deque(maxlen=_WITHIN)
-        self._count = 0
         self._song = 0.0
 
     def push(self, speech: float, song: float | None) -> bool:
@@ -227,20 +226,12 @@ class ForgottenHold:
         """
         if song is not None:
             self._song = song
-        is_spoken = speech >= VOICED and self._song < ENDED
-        # A running count: otherwise each block would count half a minute of blocks.
-        if len(self._spoken) == _WITHIN:
-            self._count -= self._spoken[0]
-        self._spoken.append(is_spoken)
-        self._count += is_spoken
-        if self._count < _SPOKEN:
+        self._spoken.append(speech >= VOICED and self._song < ENDED)
+        if sum(self._spoken) < _SPOKEN:
             return False
         self.reset()
         return True
 
     def reset(self) -> None:
         """Restart the count, because no operator holds captions."""
-        # Called for every block that is not held: usually there is nothing to do.
-        if self._spoken:
-            self._spoken.clear()
-            self._count = 0
+        self._spoken.clear()

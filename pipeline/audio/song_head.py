@@ -251,14 +251,13 @@ def read_song_head(path: Path | None = None) -> SongHead:
 class LinearSongDetector:
     """A SongDetector: rates the last two seconds as song every quarter of a second."""
 
-    def __init__(self, path: Path | None = None) -> None:
-        self._path = path
+    def __init__(self) -> None:
         self._head: SongHead | None = None
         self._features = SongFeatures()
 
     def load(self) -> None:
         """Read the head. Raises ModelError (model-missing, model-broken)."""
-        self._head = read_song_head(self._path)
+        self._head = read_song_head()
 
     def probability(self, pcm: Pcm, speech: float) -> float | None:
         """Take a block, shape (512,), and its speech probability; None between windows."""

@@ -148,7 +148,7 @@ class CaptionBoard:
         # An edit removes the printed verse, so with a verse the same text is still a change.
         if old.final and old.target == target and old.verse is None:
             return None
-        return self._put(self._revised(old, old.source, target, len(text)))
+        return self._put(self._revised(old, old.source, target))
 
     def correct(self, caption_id: int, text: str) -> CaptionMessage | None:
         """Replace a caption's source text by an operator's. Raises ProtocolError.
@@ -162,7 +162,7 @@ class CaptionBoard:
         source = SourceText(old.source.lang, text)
         are_heard = old.target.engine in ("source", HEARD)
         target = replace(old.target, text=text) if are_heard else old.target
-        new = self._revised(old, source, target, len(target.text))
+        new = self._revised(old, source, target)
         # Pages that show only finals keep the last final while a caption is resumed.
         status = "resumed" if old.final else old.status
         return self._put(replace(new, corrected=True, final=False, status=status))
@@ -175,7 +175,7 @@ class CaptionBoard:
         Raises ProtocolError.
         """
         old = self.message(caption_id)
-        new = self._revised(old, old.source, target, len(target.text))
+        new = self._revised(old, old.source, target)
         status = "" if final else old.status
         return self._put(replace(new, final=final, status=status, doubtful=marked))
 
@@ -392,21 +392,14 @@ class CaptionBoard:
 
     def _withdrawn(self, old: CaptionMessage, engine: str) -> CaptionMessage:
         source = SourceText(old.source.lang, "")
-        return self._revised(old, source, TargetText(old.target.lang, "", engine), 0)
+        return self._revised(old, source, TargetText(old.target.lang, "", engine))
 
     def _revised(
-        self, old: CaptionMessage, source: SourceText, target: TargetText, stable: int
+        self, old: CaptionMessage, source: SourceText, target: TargetText
     ) -> CaptionMessage:
-        return self._next(
-            old,
-            final=True,
-            status="",
-            source=source,
-            target=target,
-            stable=stable,
-            verse=None,
-            doubtful=False,
-        )
+        """Return a caption's next version, final, with other texts."""
+        texts = {"source": source, "target": target, "stable": len(target.text)}
+        return self._next(old, final=True, status="", verse=None, doubtful=False, **texts)
 
     def _next(self, old: CaptionMessage, **changes: Any) -> CaptionMessage:
         return replace(old, seq=self.seq + 1, revision=old.revision + 1, **changes)

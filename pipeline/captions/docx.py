@@ -35,35 +35,18 @@ _OF_DOCUMENT = (
 )
 
 
-def _style(name: str, properties: str, *, is_default: bool = False) -> str:
-    default = ' w:default="1"' if is_default else ""
-    return (
-        f'<w:style w:type="paragraph"{default} w:styleId="{name}"><w:name w:val="{name}"/>'
-        f"{properties}</w:style>"
-    )
-
-
-_STYLES = (
-    f'{_XML}<w:styles xmlns:w="{_MAIN}">'
-    + _style(
-        "Normal",
-        '<w:pPr><w:spacing w:after="160" w:line="300" w:lineRule="auto"/></w:pPr>'
-        # In half points; `szCs` is Word's separate size for Arabic and Hebrew.
-        '<w:rPr><w:sz w:val="24"/><w:szCs w:val="24"/></w:rPr>',
-        is_default=True,
-    )
-    + _style(
-        "Title",
-        '<w:basedOn w:val="Normal"/><w:rPr><w:b/><w:sz w:val="40"/><w:szCs w:val="40"/></w:rPr>',
-    )
-    + _style(
-        "Quote",
-        # keepNext: no page break between the source and its translation.
-        '<w:basedOn w:val="Normal"/><w:pPr><w:keepNext/><w:ind w:left="567"/></w:pPr>'
-        '<w:rPr><w:i/><w:color w:val="404040"/></w:rPr>',
-    )
-    + "</w:styles>"
-)
+# Sizes are half points; `szCs` is Word's separate size for Arabic and Hebrew. keepNext: no page
+# break between the source and its translation.
+_STYLES = f"""{_XML}<w:styles xmlns:w="{_MAIN}">
+<w:style w:type="paragraph" w:default="1" w:styleId="Normal"><w:name w:val="Normal"/>
+<w:pPr><w:spacing w:after="160" w:line="300" w:lineRule="auto"/></w:pPr>
+<w:rPr><w:sz w:val="24"/><w:szCs w:val="24"/></w:rPr></w:style>
+<w:style w:type="paragraph" w:styleId="Title"><w:name w:val="Title"/><w:basedOn w:val="Normal"/>
+<w:rPr><w:b/><w:sz w:val="40"/><w:szCs w:val="40"/></w:rPr></w:style>
+<w:style w:type="paragraph" w:styleId="Quote"><w:name w:val="Quote"/><w:basedOn w:val="Normal"/>
+<w:pPr><w:keepNext/><w:ind w:left="567"/></w:pPr>
+<w:rPr><w:i/><w:color w:val="404040"/></w:rPr></w:style>
+</w:styles>"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +60,8 @@ class Paragraph:
 
 def document(title: str, paragraphs: Sequence[Paragraph]) -> bytes:
     """Return the bytes of a .docx file."""
-    every = [_paragraph(title, "", "Title") if title else "", *map(_of, paragraphs)]
+    every = [_paragraph(title, "", "Title") if title else ""]
+    every += [_paragraph(each.text, each.lang, "Quote" * each.quoted) for each in paragraphs]
     body = f'{_XML}<w:document xmlns:w="{_MAIN}"><w:body>{"".join(every)}</w:body></w:document>'
     return _zipped(
         (
@@ -88,10 +72,6 @@ def document(title: str, paragraphs: Sequence[Paragraph]) -> bytes:
             ("word/_rels/document.xml.rels", _OF_DOCUMENT),
         )
     )
-
-
-def _of(paragraph: Paragraph) -> str:
-    return _paragraph(paragraph.text, paragraph.lang, "Quote" if paragraph.quoted else "")
 
 
 def _paragraph(text: str, lang: str, style: str) -> str:

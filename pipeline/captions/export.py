@@ -30,7 +30,6 @@ from pipeline.captions.subtitles import (
     plain,
     srt,
     subtitle,
-    txt,
     vtt,
 )
 from pipeline.core.formats import clock
@@ -82,11 +81,10 @@ def export_docx(messages: Sequence[CaptionMessage], which: Which, title: str) ->
     langs = languages(captions)
     made = []
     for paragraph in paragraphs(captions):
-        texts = zip(sides, _by_side(paragraph, sides), strict=True)
-        full = [(side, " ".join(text)) for side, text in texts if text]
+        full = _by_side(paragraph, sides)
         made += [
-            Paragraph(text, langs[side], quoted=len(full) > 1 and side == "source")
-            for side, text in full
+            Paragraph(" ".join(texts), langs[side], quoted=len(full) > 1 and side == "source")
+            for side, texts in full
         ]
     return document(title, made)
 
@@ -104,10 +102,7 @@ def _subtitles(whole: Callable[[list[Cue]], str]) -> _Format:
 
 
 def _txt(captions: Sequence[CaptionMessage], sides: Sequence[Side]) -> str:
-    blocks = [
-        txt(Cue(message.start_s, message.end_s, text) for _, text in _texts(message, sides))
-        for message in captions
-    ]
+    blocks = ["".join(f"{text}\n" for _, text in _texts(each, sides)) for each in captions]
     # With two languages an empty line separates the pairs.
     return ("\n" if len(sides) > 1 else "").join(filter(None, blocks))
 
@@ -116,8 +111,7 @@ def _md(captions: Sequence[CaptionMessage], sides: Sequence[Side]) -> str:
     """Return paragraphs of Markdown; with two languages the source is quoted."""
     lines = []
     for paragraph in paragraphs(captions):
-        # A side without text has no block: a typed caption has no source.
-        blocks = [" ".join(map(_markdown, texts)) for texts in _by_side(paragraph, sides) if texts]
+        blocks = [" ".join(map(_markdown, texts)) for _, texts in _by_side(paragraph, sides)]
         quoted = len(blocks) > 1
         lines += [f"> {block}" if quoted and not i else block for i, block in enumerate(blocks)]
     return "".join(f"{line}\n\n" for line in lines).rstrip("\n") + "\n" * bool(lines)
@@ -127,16 +121,12 @@ def _html(captions: Sequence[CaptionMessage], sides: Sequence[Side]) -> str:
     """Return a whole page without a script, for a website; each paragraph has its language."""
     langs = languages(captions)
     named = [langs[side] for side in sides if side in langs]
-    parts = []
-    for paragraph in paragraphs(captions):
-        texts = zip(sides, _by_side(paragraph, sides), strict=True)
-        parts += [
-            # dir="auto": browsers take the direction from the first letter with a direction.
-            f'<p class="{side}" lang="{escape(langs[side])}" dir="auto">'
-            f"{escape(' '.join(text))}</p>"
-            for side, text in texts
-            if text
-        ]
+    parts = [
+        # dir="auto": browsers take the direction from the first letter with a direction.
+        f'<p class="{side}" lang="{escape(langs[side])}" dir="auto">{escape(" ".join(texts))}</p>'
+        for paragraph in paragraphs(captions)
+        for side, texts in _by_side(paragraph, sides)
+    ]
     return _PAGE.format(lang=escape(named[-1] if named else "en"), body="\n".join(parts))
 
 
@@ -157,9 +147,12 @@ def paragraphs(captions: Sequence[CaptionMessage]) -> list[list[CaptionMessage]]
     return made
 
 
-def _by_side(paragraph: Sequence[CaptionMessage], sides: Sequence[Side]) -> list[list[str]]:
-    every = [[plain(getattr(m, side).text) for m in paragraph] for side in sides]
-    return [[text for text in texts if text] for texts in every]
+def _by_side(
+    paragraph: Sequence[CaptionMessage], sides: Sequence[Side]
+) -> list[tuple[Side, list[str]]]:
+    """Return the texts of each side that has any: a typed caption has no source."""
+    every = [(side, [plain(getattr(m, side).text) for m in paragraph]) for side in sides]
+    return [(side, list(filter(None, texts))) for side, texts in every if any(texts)]
 
 
 def _markdown(text: str) -> str:

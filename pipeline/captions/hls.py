@@ -57,6 +57,8 @@ class _Placed:
     """Where in the session's audio the final ends."""
     is_left_out: bool = False
     """Whether words of it came while the displays were blank."""
+    cues: tuple[Cue, ...] | None = None
+    """Its layout, once it was requested."""
 
 
 class RollingSubtitles:
@@ -70,7 +72,6 @@ class RollingSubtitles:
         self._origin_s = float(self._first * SEGMENT_S)
         """The origin of the cues' times: WebVTT has no dates."""
         self._placed: dict[int, _Placed] = {}
-        self._cues: dict[int, tuple[Cue, ...]] = {}
         self._ended_s = self._origin_s
 
     def put(
@@ -96,12 +97,8 @@ class RollingSubtitles:
         if message.end_s > old.said_s and began_s < shown_since_s:
             old = replace(old, is_left_out=True)
         self._placed[message.id] = self._final(old, message, now_s) if message.final else old
-        # The cues are those of the previous version.
-        self._cues.pop(message.id, None)
-        while len(self._placed) > _MOST:
-            oldest = next(iter(self._placed))
-            del self._placed[oldest]
-            self._cues.pop(oldest, None)
+        if len(self._placed) > _MOST:
+            del self._placed[next(iter(self._placed))]
 
     def playlist(self, now_s: float) -> str:
         """Return the media playlist; its segments are at `LANG/NUMBER.vtt`, relative to it."""
@@ -168,6 +165,7 @@ class RollingSubtitles:
             end_s=start_s + length_s,
             text=text,
             said_s=message.end_s,
+            cues=None,
         )
 
     def _cues_of(self, key: int, from_s: float) -> tuple[Cue, ...]:
@@ -182,11 +180,11 @@ class RollingSubtitles:
         start_s, end_s = placed.start_s - self._origin_s, placed.end_s - self._origin_s
         if start_s >= from_s + SEGMENT_S or end_s + _LONGER_S < from_s:
             return ()
-        if key not in self._cues:
+        if placed.cues is None:
             laid = arrange([Spoken(start_s, end_s, ((self._lang, placed.text),))])
             cues = (Cue(round(each.start_s, 3), round(each.end_s, 3), each.text) for each in laid)
-            self._cues[key] = tuple(cues)
-        return self._cues[key]
+            self._placed[key] = placed = replace(placed, cues=tuple(cues))
+        return placed.cues or ()
 
 
 def _end(now_s: float) -> int:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 import orjson
 
 from pipeline.protocol.caption import CaptionMessage
-from pipeline.records.events import NoticeEvent, Record, RuleEvent
-from pipeline.records.utterance import CompareRecord, TranslationRecord, UtteranceRecord
+from pipeline.records.events import Record
 
 MARK = "off-record.json"
 """A file in the session's folder while off-the-record words may still be in its other files."""
@@ -57,18 +58,7 @@ class RedactionFilter:
 
     def takes(self, record: CaptionMessage | Record) -> bool:
         """Return whether a caption or a diagnostics record is removed."""
-        match record:
-            case CaptionMessage() | UtteranceRecord() | TranslationRecord():
-                return self._takes(record.id, (record.start_s, record.end_s))
-            case CompareRecord():
-                return self._takes(record.id)  # it has no times itself
-            # A notice without texts clears an earlier one, which would stay without it.
-            case NoticeEvent(texts=texts):
-                return bool(texts) and self._takes_at(record.at_s)
-            case RuleEvent(held=True):
-                return self._takes_at(record.at_s)
-            case _:
-                return False  # it contains no speech
+        return self._is_gone(asdict(record))
 
     def line(self, line: bytes) -> bytes:
         """Return a line of a file, or b"" if it is removed.
@@ -79,25 +69,23 @@ class RedactionFilter:
         try:
             # Not parsed into its type: lines of an older version must be found as well.
             record = orjson.loads(line)
-            key = record.get("id")
-            # Events and health records have other ids, or none.
-            spoken = isinstance(key, int) and record.get("type") not in _NOT_SPOKEN
-            times = (record["start_s"], record["end_s"]) if spoken and "end_s" in record else None
-            gone = spoken and self._takes(key, times)
-            kind, held = record.get("event"), record.get("held")  # a song has `held` as well
-            if (kind == "notice" and record["texts"]) or (kind == "rule" and held):
-                gone = self._takes_at(record["at_s"])
+            gone = self._is_gone(record)
         except (ValueError, TypeError, KeyError, AttributeError):
             return b""
         # Counted by id, since a caption has a line for each version.
         if gone and record.get("type") == "caption":
-            self._captions.add(key)
+            self._captions.add(record["id"])
         return b"" if gone else line
 
-    def _takes_at(self, at_s: float) -> bool:
-        return self.purge.from_s <= at_s <= self.purge.to_s
-
-    def _takes(self, key: int, times: tuple[float, float] | None = None) -> bool:
-        if times is not None and self.purge.takes(key, *times):
+    def _is_gone(self, record: Mapping[str, Any]) -> bool:
+        kind, held = record.get("event"), record.get("held")  # a song has `held` as well
+        # A notice without texts clears an earlier one, which would stay without it.
+        if (kind == "notice" and record["texts"]) or (kind == "rule" and held):
+            return bool(self.purge.from_s <= record["at_s"] <= self.purge.to_s)
+        key = record.get("id")
+        # Events and health records have other ids, or none.
+        if not isinstance(key, int) or record.get("type") in _NOT_SPOKEN:
+            return False
+        if "end_s" in record and self.purge.takes(key, record["start_s"], record["end_s"]):
             self._ids.add(key)
         return key in self._ids

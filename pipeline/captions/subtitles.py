@@ -1,9 +1,8 @@
 """Captions as subtitles (SubRip, WebVTT) and as plain text.
 
-Pure. The functions for one cue return one piece of the same file, so that a live file grows by one
-piece for each caption. The layout follows the limits that broadcasters share (BBC Subtitle
-Guidelines; Netflix Timed Text Style Guide): 42 characters a line, two lines, 17 characters a second
-if the speech allows it.
+Pure. A file is its header and a piece for each cue, so that a live file grows with each caption.
+The layout follows the limits that broadcasters share (BBC Subtitle Guidelines; Netflix Timed Text
+Style Guide): 42 characters a line, two lines, 17 characters a second if the speech allows it.
 """
 
 from __future__ import annotations
@@ -119,15 +118,13 @@ def _is_typed(message: CaptionMessage) -> bool:
     return message.end_s - message.start_s < _SHORTEST_S
 
 
-def srt(all_cues: Iterable[Cue]) -> str:
-    """Return a SubRip file."""
-    return "".join(srt_cue(number, cue) for number, cue in enumerate(all_cues, 1))
-
-
-def srt_cue(number: int, cue: Cue) -> str:
-    """Return one cue of a SubRip file; the first has number 1."""
-    text = cue.text.translate(_SRT_LOOKALIKES)
-    return f"{number}\n{clock_time(cue.start_s, ',')} --> {clock_time(cue.end_s, ',')}\n{text}\n\n"
+def srt(all_cues: Iterable[Cue], first: int = 1) -> str:
+    """Return a SubRip file, or its piece from the cue with number `first` on."""
+    return "".join(
+        f"{number}\n{clock_time(cue.start_s, ',')} --> {clock_time(cue.end_s, ',')}\n"
+        f"{cue.text.translate(_SRT_LOOKALIKES)}\n\n"
+        for number, cue in enumerate(all_cues, first)
+    )
 
 
 def vtt(all_cues: Iterable[Cue]) -> str:
@@ -143,12 +140,7 @@ def vtt_cue(cue: Cue) -> str:
 
 def txt(all_cues: Iterable[Cue]) -> str:
     """Return plain text, a line for each cue."""
-    return "".join(map(txt_cue, all_cues))
-
-
-def txt_cue(cue: Cue) -> str:
-    """Return one line of plain text."""
-    return f"{cue.text}\n"
+    return "".join(f"{cue.text}\n" for cue in all_cues)
 
 
 def clock_time(seconds: float, point: str) -> str:
@@ -250,8 +242,7 @@ def divide(text: str, lang: str, lines: int = LINES, count: int = 0) -> list[str
     feeds separate a cue's lines. A word longer than a line is cut.
     """
     words = _Words(text, lang)
-    cuts = words.cuts(lines) if count == 0 else words.cuts_into(count, lines)
-    return [words.cue(start, end) for start, end in pairwise(cuts)]
+    return [words.cue(start, end) for start, end in pairwise(words.cuts(lines, count))]
 
 
 class _Words:
@@ -266,33 +257,27 @@ class _Words:
         self._chars = list(accumulate((len(word) + 1 for word in words), initial=0))
         """The number of characters before each word, spaces included."""
 
-    def cuts(self, lines: int) -> list[int]:
-        """Return where the cues of the best division begin, and the end."""
-        # Dynamic programming over the places of breaks, as in Knuth and Plass (1981).
-        best: list[tuple[float, int]] = [(0.0, 0)]  # the least cost so far, the last cue's start
-        for end in range(1, len(self._words) + 1):
-            # -at: at equal costs the last cue is the shortest, and those before it are full.
-            best.append(min((best[at][0] + cost, -at) for at, cost in self._last_cues(end, lines)))
-        cuts = [end := len(self._words)]
-        while end:
-            end = -best[end][1]
-            cuts.append(end)
-        return cuts[::-1]
+    def cuts(self, lines: int, count: int) -> list[int]:
+        """Return where the cues of the best division begin, and the end.
 
-    def cuts_into(self, count: int, lines: int) -> list[int]:
-        """Return the same for `count` cues, or for the most possible."""
-        # best[end][parts]: as above, for the first `end` words in `parts` cues.
+        It has `count` cues, or the most possible; 0: as many as read best.
+        """
+        # Dynamic programming over the places of breaks, as in Knuth and Plass (1981).
+        # best[end][parts]: the least cost of the first `end` words in `parts` cues, and the start
+        # of the last one. Without a count `parts` is always 0, so that all divisions compete.
         best: list[dict[int, tuple[float, int]]] = [{0: (0.0, 0)}]
         for end in range(1, len(self._words) + 1):
             reached: dict[int, tuple[float, int]] = {}
             for at, cost in self._last_cues(end, lines):
-                for parts, (so_far, _) in best[at].items():
-                    if parts + 1 not in reached or so_far + cost < reached[parts + 1][0]:
-                        reached[parts + 1] = (so_far + cost, at)
+                for before, (so_far, _) in best[at].items():
+                    parts = before + 1 if count else 0
+                    # At equal costs the last cue is the shortest, and those before it are full.
+                    if parts not in reached or so_far + cost < reached[parts][0]:
+                        reached[parts] = (so_far + cost, at)
             best.append(reached)
         parts, cuts = min(count, max(best[-1])), [end := len(self._words)]
-        while parts:
-            end, parts = best[end][parts][1], parts - 1
+        while end:
+            end, parts = best[end][parts][1], max(0, parts - 1)
             cuts.append(end)
         return cuts[::-1]
 

@@ -11,7 +11,6 @@ not_near = ["lease"]               # senses: as in the rules of the dictionary
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
@@ -22,7 +21,7 @@ from pipeline.core.terms import WantedTerm
 from pipeline.dictionary import inflection
 from pipeline.dictionary.matcher import Found, Lexicon, compile_lexicon, find
 from pipeline.dictionary.rules import Rule, Table, context, key, lists_of, read_toml, tables_of
-from pipeline.text.words import WORD, elided, plain
+from pipeline.text.words import WORD, Span, begins_sentence, elided, plain
 
 _MOST_FORMS = 4
 """Most renderings that are tried; the translator must score each."""
@@ -99,14 +98,33 @@ class Glossary:
         return tuple(wanted.values())
 
 
-def shown(text: str, wanted: WantedTerm) -> tuple[int, int] | None:
+def shown(text: str, wanted: WantedTerm) -> Span | None:
     """Return the first place of a term's rendering in a translation, None if it has none."""
-    return next(_spans(text, wanted), None)
+    return next(shown_all(text, wanted), None)
 
 
-def shown_all(text: str, wanted: WantedTerm) -> list[tuple[int, int]]:
-    """Return all places of a term's renderings in a translation, in order."""
-    return list(_spans(text, wanted))
+def shown_all(text: str, wanted: WantedTerm) -> Iterator[Span]:
+    """Yield all places of a term's renderings in a translation, in order."""
+    # Matched in plain words with single spaces, but returned as places in the original text.
+    spans = [match.span() for match in WORD.finditer(text)]
+    starts: dict[int, int] = {}
+    ends: dict[int, int] = {}
+    plain_text = ""
+    # "l'alliance" is two words here: a church word is found after any article.
+    for start, end in ((a, b) for word in spans for a, b in _parted(text, *word)):
+        plain_text += " " if plain_text else ""
+        starts[len(plain_text)] = start
+        plain_text += plain(text[start:end])
+        ends[len(plain_text)] = end
+    for found in re.finditer(rf"(?<!\S)(?:{wanted.pattern})(?!\S)", plain_text):
+        start, end = starts[found.start()], ends[found.end()]
+        if text[start:end].casefold() not in wanted.foreign:
+            yield start, end
+
+
+def _parted(text: str, start: int, end: int) -> list[Span]:
+    cut = start + elided(text, start)
+    return [(start, cut), (cut, end)] if cut > start else [(start, end)]
 
 
 # Cached: one held entry makes all languages' glossaries compile again.
@@ -166,34 +184,23 @@ def make_term(say: str, write: str, source: str = "") -> Term:
     return Term(key(say), (say,), (write,), source=source)
 
 
-def term_text(term: Term, comment: str) -> str:
-    """Return an entry that has only `say` and `write` as TOML for `parse_terms`."""
-    values = {"say": list(term.say), "write": list(term.write)}
-    lines = [f"{name} = {json.dumps(value, ensure_ascii=False)}" for name, value in values.items()]
-    return "\n".join([f"# {comment}", "[[term]]", *lines, ""])
-
-
 _KEYS = {field.name for field in fields(Term)} - {"id", "source"}
 
 
 def _term(table: Table, lists: Mapping[str, frozenset[str]], name: str) -> Term:
-    said, written, also, verb, many = (
-        tuple(" ".join(text.split()) for text in table.texts(at))
+    phrases = {
+        at: tuple(" ".join(text.split()) for text in table.texts(at))
         for at in ("say", "write", "also", "verb", "plural")
-    )
-    table.require(say=said, write=written)
-    for at in ("say", "write", "also", "verb", "plural"):
-        for value in table.texts(at):
+    }
+    table.require(say=phrases["say"], write=phrases["write"])
+    for at, values in phrases.items():
+        for value in values:
             # If anything is correct, every key may hold a star.
-            if value != "*" or "*" not in also:
+            if value != "*" or "*" not in phrases["also"]:
                 _require_word(value, at, table.where)
     return Term(
-        id=key(said[0]),
-        say=said,
-        write=written,
-        also=also,
-        verb=verb,
-        plural=many,
+        id=key(phrases["say"][0]),
+        **phrases,
         name=table.take("name", bool, "true or false", False),
         near=context(table, "near", lists),
         not_near=context(table, "not_near", lists),
@@ -233,28 +240,4 @@ def _entry(term: Term, lang: str) -> _Entry:
 
 def _is_name(text: str, found: Found) -> bool:
     """Whether words begin with a capital that is not due to the start of a sentence."""
-    before = text[: found.start].rstrip(" \"“«'¡¿(")
-    return text[found.start].isupper() and bool(before) and before[-1] not in ".!?…:"
-
-
-def _spans(text: str, wanted: WantedTerm) -> Iterator[tuple[int, int]]:
-    # Matched in plain words with single spaces, but returned as places in the original text.
-    spans = [match.span() for match in WORD.finditer(text)]
-    starts: dict[int, int] = {}
-    ends: dict[int, int] = {}
-    plain_text = ""
-    # "l'alliance" is two words here: a church word is found after any article.
-    for start, end in ((a, b) for word in spans for a, b in _parted(text, *word)):
-        plain_text += " " if plain_text else ""
-        starts[len(plain_text)] = start
-        plain_text += plain(text[start:end])
-        ends[len(plain_text)] = end
-    for found in re.finditer(rf"(?<!\S)(?:{wanted.pattern})(?!\S)", plain_text):
-        start, end = starts[found.start()], ends[found.end()]
-        if text[start:end].casefold() not in wanted.foreign:
-            yield start, end
-
-
-def _parted(text: str, start: int, end: int) -> list[tuple[int, int]]:
-    cut = start + elided(text, start)
-    return [(start, cut), (cut, end)] if cut > start else [(start, end)]
+    return text[found.start].isupper() and not begins_sentence(text, found.start)

@@ -6,47 +6,36 @@ file, or are kept in memory until the service ends.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
 
-from pipeline.core.errors import DictionaryError
+from pipeline.core.errors import DictionaryError, reading, writing
+from pipeline.core.files import read_at_most, write_whole
 from pipeline.core.resources import bundled
-from pipeline.dictionary.glossary import (
-    Glossary,
-    Term,
-    compile_glossary,
-    make_term,
-    parse_terms,
-    term_text,
-)
+from pipeline.dictionary.glossary import Glossary, Term, compile_glossary, make_term, parse_terms
+from pipeline.dictionary.rules import appended, without
 
 _NAME = "glossary.{}-{}.toml"
 """Name of the church's own file, in the folder of its own rules."""
 
-Read = Callable[[Path], str]
-Write = Callable[[Path, str], None]
+_MOST_BYTES = 1_000_000
+"""Eight times the largest shipped file. Reloading a larger one would take seconds."""
 
 
 class GlossaryStore:
     """Holds a glossary for each target language. Any thread may read; one thread changes them."""
 
-    def __init__(self, source: str, folder: Path, *, is_on: bool, read: Read, write: Write) -> None:
-        """Load the files of a spoken language. Raises DictionaryError.
-
-        `folder` holds the church's own files. `read` returns a file's text, "" for a missing file
-        of the church; `write` replaces a file. Both raise DictionaryError.
-        """
+    def __init__(self, source: str, folder: Path, *, is_on: bool) -> None:
+        """Describe the files of a spoken language; `folder` holds the church's own."""
         self.names: Collection[str] = ()
         """Names of this service that may also be common words, in lower case."""
         self._source = source
         self._folder = folder
         self._is_on = is_on
-        self._read, self._write = read, write
         self._terms: dict[str, tuple[Term, ...]] = {}
         self._held: dict[str, tuple[Term, ...]] = {}
         self._compiled: Mapping[str, Glossary] = {}
-        self.put_in_force(self.from_files())
 
     @property
     def files(self) -> list[Path]:
@@ -64,20 +53,14 @@ class GlossaryStore:
         """Return the church's own file into a language; it may not exist."""
         return self._folder / _NAME.format(self._source, target)
 
-    def from_files(self) -> Mapping[str, tuple[Term, ...]]:
-        """Return the entries of all files by target, for `put_in_force`. Raises DictionaryError."""
-        return {lang: self._parsed(self._files(lang)) for lang in self._langs()}
-
-    def put_in_force(self, terms: Mapping[str, tuple[Term, ...]]) -> None:
-        """Replace the entries of the files by these."""
-        self._terms = dict(terms)
+    def load(self) -> None:
+        """Read the files and put their entries in force. Raises DictionaryError."""
+        self._terms = {lang: self._parsed(self._files(lang)) for lang in self._langs()}
         self._compile()
 
     def take(self, other: GlossaryStore) -> None:
         """Replace files and entries by those of another store; held entries stay."""
-        self._source, self._folder, self._is_on = other._source, other._folder, other._is_on
-        self._read, self._write = other._read, other._write
-        self._terms = other._terms
+        self._folder, self._is_on, self._terms = other._folder, other._is_on, other._terms
         self._compile()
 
     def held(self, target: str) -> tuple[Term, ...]:
@@ -123,38 +106,30 @@ class GlossaryStore:
         """
         self._require_on()
         file = self.own(target)
-        content = self._read(file)
         term = make_term(say, write, str(file))
-        newline = "\r\n" if "\r\n" in content else "\n"
-        text = term_text(term, f"Added by an operator on {utc:%Y-%m-%d at %H:%M} UTC")
-        text = f"\n{text}".replace("\n", newline)
-        ended = content if content.endswith("\n") or not content else content + newline
-        self._put(target, ended + text)
+        values = {"say": term.say, "write": term.write}
+        content, text = appended(read_own(file), "term", values, utc)
+        self._put(target, content)
         return term, text
 
     def remove(self, target: str, text: str) -> None:
         """Remove an entry that `add` has appended from the file. Raises DictionaryError."""
         file = self.own(target)
-        content = self._read(file)
-        # As with rules: an entry that somebody has edited since is not removed.
-        if content.count(text) != 1:
-            message = f"{file} has been changed: the entry is not as it was added."
-            raise DictionaryError("dictionary-rule-gone", message, "Remove it in the file.")
-        self._put(target, content.replace(text, ""))
+        self._put(target, without(read_own(file), text, file))
 
     def _put(self, target: str, content: str) -> None:
         """Write new content of the church's own file and put it in force."""
         own = self.own(target)
         terms = self._parsed(file for file in self._files(target) if file != own)
         terms += parse_terms(content, str(own))  # raises, before anything is written
-        self._write(own, content)
+        write_own(own, content)
         # This language only: reading the others' files could raise after this one is written. The
         # operator would then try again and add the entry twice.
         self._terms = {**self._terms, target: terms}
         self._compile()
 
     def _parsed(self, files: Iterable[Path]) -> tuple[Term, ...]:
-        return tuple(term for file in files for term in parse_terms(self._read(file), str(file)))
+        return tuple(term for file in files for term in parse_terms(read_own(file), str(file)))
 
     def _require_on(self) -> None:
         if not self._is_on:
@@ -187,3 +162,39 @@ class GlossaryStore:
     def _files(self, lang: str) -> list[Path]:
         shipped = bundled("dictionary", "glossary", f"{self._source}-{lang}.toml")
         return [file for file in (shipped, self.own(lang)) if file.is_file()]
+
+
+def read_own(file: Path, *, is_required: bool = False) -> str:
+    """Return the text of a file of rules or entries with its own line ends, "" if it is missing.
+
+    Raises DictionaryError, also for a missing file that `is_required`.
+    """
+    fix = "Check dictionary.file in the settings."
+    wrong = (UnicodeDecodeError,)
+    with reading(f"The dictionary {file}", DictionaryError, "dictionary-unreadable", fix, wrong):
+        try:
+            content = read_at_most(file, _MOST_BYTES)
+        except (FileNotFoundError, NotADirectoryError):
+            if is_required:
+                raise
+            return ""
+        if content is not None:
+            return content.decode()
+    raise DictionaryError(
+        "dictionary-too-large",
+        f"The dictionary {file} has more than {_MOST_BYTES // 1000} kB.",
+        "Check dictionary.file in the settings, or remove rules.",
+    )
+
+
+def write_own(file: Path, content: str) -> None:
+    """Write one of the church's files atomically. Raises DictionaryError."""
+    path = file.resolve()  # so that a symlink stays a symlink
+    mode = path.stat().st_mode if path.exists() else None
+    fix = f"Let the program's user write in {path.parent}, or set dictionary.file."
+    with writing(file, DictionaryError, "dictionary-unwritable", fix):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(path, content.encode())
+        # The file was replaced by a new one, so its mode must be restored.
+        if mode is not None:
+            path.chmod(mode)

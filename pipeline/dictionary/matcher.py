@@ -15,10 +15,8 @@ from typing import TypeAlias
 
 from pipeline.core.types import Correction, Transcript
 from pipeline.dictionary.inflection import with_s
-from pipeline.dictionary.rules import ANY_NUMBER, Rule, key, parse_rules
+from pipeline.dictionary.rules import ANY_NUMBER, Rule, key
 from pipeline.text.words import WORD
-
-__all__ = ["Found", "Lexicon", "Rule", "compile_lexicon", "correct", "find", "parse_rules"]
 
 _JOIN = re.compile(r"['’]?\s+|-")  # allowed between the words of one phrase
 
@@ -71,7 +69,7 @@ class Lexicon:
         # The negative number of a file's last rule, so that later files sort first.
         order = {rule.source: -number for number, rule in enumerate(self.rules)}
         marked = sorted((r for r in self.rules if r.hotword), key=lambda rule: order[rule.source])
-        return ", ".join(list(dict.fromkeys(rule.write for rule in marked))[: max(limit, 0)])
+        return ", ".join(list(dict.fromkeys(rule.write for rule in marked))[:limit])
 
 
 @dataclass(frozen=True, slots=True)

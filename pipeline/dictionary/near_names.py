@@ -19,6 +19,7 @@ from functools import lru_cache
 
 from pipeline.core.types import Word
 from pipeline.dictionary.rules import Rule, key
+from pipeline.text.commit_policy import common_beginning
 from pipeline.text.words import WORD
 
 _MOST_WORDS = 3
@@ -203,19 +204,9 @@ def _sounds(heard: str, name: str) -> bool:
     if heard == name:
         # Too many words share a single consonant.
         return len(name) > 1
-    if min(len(heard), len(name)) < _LONG - 1 or len(name) < _LONG:
+    if len(name) < _LONG or abs(len(heard) - len(name)) > 1:
         return False
-    return _apart(heard, name) == 1
-
-
-def _apart(one: str, other: str) -> int:
-    """Return the edit distance if it is 0 or 1, else 2."""
-    if abs(len(one) - len(other)) > 1:
-        return 2
     # After the first difference the rests are equal, or one is shifted by a letter.
-    start = next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), None)
-    if start is None:
-        return abs(len(one) - len(other))
-    rests = (one[start + 1 :], other[start + 1 :])
-    shifted = (one[start:], other[start + 1 :]), (one[start + 1 :], other[start:])
-    return 1 if rests[0] == rests[1] or any(a == b for a, b in shifted) else 2
+    at = common_beginning(heard, name)
+    one, other = heard[at:], name[at:]
+    return one[1:] == other[1:] or one[1:] == other or one == other[1:]

@@ -17,6 +17,7 @@ import json
 import tomllib
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, fields
+from datetime import datetime
 from difflib import get_close_matches
 from functools import lru_cache
 from itertools import count
@@ -111,12 +112,30 @@ def read_toml(toml_text: str, name: str) -> dict[str, Any]:
         ) from error
 
 
-def rule_text(rule: Rule, comment: str) -> str:
-    """Return a rule that has only `id`, `hear` and `write` as TOML for `parse_rules`."""
+def appended(
+    content: str, kind: str, values: Mapping[str, object], utc: datetime
+) -> tuple[str, str]:
+    """Return a file's content with an operator's table `[[kind]]` at its end, and the table's text.
+
+    With that text, `without` takes it out again.
+    """
     # A JSON string is a TOML string, except for raw control characters, which do not occur here.
-    values = {"id": rule.id, "hear": list(rule.hear), "write": rule.write}
     lines = [f"{name} = {json.dumps(value, ensure_ascii=False)}" for name, value in values.items()]
-    return "\n".join([f"# {comment}", "[[rule]]", *lines, ""])
+    comment = f"# Added by an operator on {utc:%Y-%m-%d at %H:%M} UTC"
+    # A file that was edited with Notepad keeps its own line ends.
+    newline = "\r\n" if "\r\n" in content else "\n"
+    text = newline.join(["", comment, f"[[{kind}]]", *lines, ""])
+    ended = content if content.endswith("\n") or not content else content + newline
+    return ended + text, text
+
+
+def without(content: str, text: str, file: object) -> str:
+    """Return the content of a file without a table from `appended`. Raises DictionaryError."""
+    # Somebody has edited the file since: refuse, rather than remove another person's text.
+    if content.count(text) != 1:
+        message = f"{file} has been changed: the entry is not as it was added."
+        raise DictionaryError("dictionary-rule-gone", message, "Remove it in the file.")
+    return content.replace(text, "")
 
 
 def free_id(write: str, taken: Collection[str]) -> str:

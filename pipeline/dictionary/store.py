@@ -13,20 +13,16 @@ from functools import lru_cache
 from pathlib import Path
 
 from pipeline.config.schema import Settings
-from pipeline.core.errors import DictionaryError, quoted, writing
-from pipeline.core.files import read_at_most, write_whole
+from pipeline.core.errors import DictionaryError, quoted
 from pipeline.core.resources import bundled
 from pipeline.core.types import Word
-from pipeline.dictionary.glossary_store import GlossaryStore
+from pipeline.dictionary.glossary_store import GlossaryStore, read_own, write_own
 from pipeline.dictionary.matcher import Lexicon, compile_lexicon
 from pipeline.dictionary.near_names import NearNames, names_of, unsure_words
-from pipeline.dictionary.rules import Rule, free_id, key, parse_rules, rule_text
+from pipeline.dictionary.rules import Rule, appended, free_id, key, parse_rules, without
 
 OWN = "dictionary.toml"
 """The church's own rules in session.directory, if the settings name no other file."""
-
-_MOST_BYTES = 1_000_000
-"""Eight times the largest shipped file. Reloading a larger one would take seconds."""
 
 _HELD = "this service"
 """Source of a rule that is in no file."""
@@ -35,43 +31,40 @@ _HOTWORDS = 40
 
 
 class Dictionary:
-    """Holds the lexicon. Any thread may read `lexicon`; one thread loads and adds."""
+    """Holds the lexicon. Any thread may read `lexicon`; one thread adds and takes.
+
+    To load the files again, make another dictionary and `take` it: after an error the old rules
+    stay in force.
+    """
 
     def __init__(self, settings: Settings) -> None:
         """Load the files. Raises DictionaryError."""
-        self._files: list[Path] = []
-        self._enabled = settings.dictionary.enabled
+        self.enabled = settings.dictionary.enabled
+        """Whether texts are corrected."""
         self._lang = settings.translate.source
+        self._also_spoken = settings.translate.also_spoken
         # Now: during a service no file descriptor may be left.
         self._common = common_words(self._lang)
         self._named = settings.dictionary.file != ""
         self.own = Path(settings.dictionary.file or Path(settings.session.directory) / OWN)
         """The church's own file. It may be missing unless the settings name it."""
-        shipped = bundled("dictionary", f"{settings.translate.source}.toml")
-        if self._enabled:
-            self._files = [shipped] if shipped.is_file() else []
-            self._files.append(self.own)
         self._names: NearNames | None = None
-        self._stamps: dict[Path, float] = {}
         self._held: tuple[Rule, ...] = ()
-        self._lexicon = compile_lexicon([])
-        self._also_spoken = settings.translate.also_spoken
-        self._of_others: dict[str, tuple[Rule, ...]] = {}
-        self._lexicons: dict[str, Lexicon] = {}
-        stores = {
-            lang: GlossaryStore(
-                lang,
-                self.own.parent,
-                is_on=settings.church.glossary,
-                read=self._read,
-                write=_put_in_place,
-            )
+        self._stores = {
+            lang: GlossaryStore(lang, self.own.parent, is_on=settings.church.glossary)
             for lang in settings.translate.spoken
         }
-        self.glossaries = stores.pop(self._lang)
+        self.glossaries = self._stores[self._lang]
         """Translations of church words into the target languages."""
-        self._other_glossaries = stores
-        self.load()
+        self._files = [_shipped(self._lang), self.own] if self.enabled else []
+        self._stamps = self._modified()  # before reading, to notice a change in between next time
+        for store in self._stores.values():
+            store.load()
+        shipped = {lang: _shipped(lang) for lang in self._also_spoken if self.enabled}
+        self._of_others = {
+            lang: parse_rules(read_own(file), str(file)) for lang, file in shipped.items()
+        }
+        self.lexicon = self._compiled({file: self._read(file) for file in self._files})
 
     @property
     def lexicon(self) -> Lexicon:
@@ -83,7 +76,7 @@ class Dictionary:
         # One assignment: another thread sees the old rules or the new ones, never a mix.
         self._lexicon = lexicon
         # The church's own rules apply to every spoken language.
-        first = str(bundled("dictionary", f"{self._lang}.toml"))
+        first = str(_shipped(self._lang))
         own = [rule for rule in lexicon.rules if rule.source != first]
         self._lexicons = {
             lang: compile_lexicon([*rules, *own]) for lang, rules in self._of_others.items()
@@ -105,21 +98,16 @@ class Dictionary:
         rules = (rule for rule in self.lexicon.rules if rule.source in {str(self.own), _HELD})
         own = {rule.write.lower() for rule in rules if rule.write.istitle()}
         # A person's name may be a common word in any spoken language.
-        for each in (self.glossaries, *self._other_glossaries.values()):
+        for each in self._stores.values():
             each.names = own | set(self._names.names if self._names else ())
 
     def glossaries_of(self, lang: str) -> GlossaryStore:
         """Return the translations of church words from a spoken language."""
-        return self._other_glossaries.get(lang, self.glossaries)
+        return self._stores.get(lang, self.glossaries)
 
     def lexicon_of(self, lang: str) -> Lexicon:
         """Return the rules in force for a spoken language."""
         return self._lexicons.get(lang, self.lexicon)
-
-    @property
-    def enabled(self) -> bool:
-        """True if texts are corrected."""
-        return self._enabled
 
     def lexicon_for(self, text: str, words: Sequence[Word] = (), lang: str = "") -> Lexicon:
         """Return the rules in force, plus rules that write names that were nearly heard in `text`.
@@ -128,7 +116,7 @@ class Dictionary:
         `lang` is the language of the text; without it, the first spoken one.
         """
         # Everyday words are known only for the first language.
-        if not self._enabled or lang in self._also_spoken:
+        if not self.enabled or lang in self._also_spoken:
             return self.lexicon_of(lang)
         unsure = unsure_words(text, words)
         lexicon = self.lexicon
@@ -153,34 +141,14 @@ class Dictionary:
 
     def take(self, other: Dictionary) -> None:
         """Replace files and rules by those of another dictionary, which a reload has loaded."""
+        # The spoken languages stay: they change at a restart only.
         self._files, self._stamps, self.own = other._files, other._stamps, other.own
-        self._enabled, self._named = other._enabled, other._named
-        self._lang, self._common = other._lang, other._common
-        self._of_others = other._of_others
+        self.enabled, self._named, self._of_others = other.enabled, other._named, other._of_others
         # Set only once: other threads must never see the lexicon without the held rules.
-        held = self._held if self._enabled else ()
+        held = self._held if self.enabled else ()
         self.lexicon = compile_lexicon([*other.lexicon.rules, *held]) if held else other.lexicon
-        self.glossaries.take(other.glossaries)
-        for lang, store in self._other_glossaries.items():
-            store.take(other.glossaries_of(lang))
-
-    def load(self) -> None:
-        """Read and compile all files. Raises DictionaryError; then the old rules stay."""
-        stamps = self._modified()  # before reading, to notice a change in between next time
-        # Everything is read before anything changes: after an error the old rules stay in force.
-        lexicon = self._compiled({file: self._read(file) for file in self._files})
-        stores = (self.glossaries, *self._other_glossaries.values())
-        terms = [store.from_files() for store in stores]
-        if self._enabled:
-            shipped = ((each, bundled("dictionary", f"{each}.toml")) for each in self._also_spoken)
-            self._of_others = {
-                lang: tuple(parse_rules(self._read(file), str(file))) if file.is_file() else ()
-                for lang, file in shipped
-            }
-        for store, each in zip(stores, terms, strict=True):
-            store.put_in_force(each)
-        self.lexicon = lexicon
-        self._stamps = stamps
+        for lang, store in self._stores.items():
+            store.take(other._stores[lang])
 
     def changed(self) -> bool:
         """Return whether a file has changed since it was loaded; true once for each change."""
@@ -191,11 +159,6 @@ class Dictionary:
         changed = stamps != self._stamps
         self._stamps = stamps
         return changed
-
-    @property
-    def held(self) -> tuple[Rule, ...]:
-        """Rules of this service only, oldest first. They override all files."""
-        return self._held
 
     def hold(self, heard: str, write: str) -> Rule:
         """Put a rule in force for this service, in no file. Raises DictionaryError."""
@@ -230,27 +193,19 @@ class Dictionary:
         self._require_enabled()
         require_rare(heard, self._lang)
         content = self._read(self.own)
-        # A file that was edited with Notepad keeps its own line ends.
-        newline = "\r\n" if "\r\n" in content else "\n"
         taken = {rule.id for rule in parse_rules(content, str(self.own))}
         rule = Rule(free_id(write, taken), (heard,), write, source=str(self.own))
-        text = rule_text(rule, f"Added by an operator on {utc:%Y-%m-%d at %H:%M} UTC")
-        text = f"\n{text}".replace("\n", newline)
-        ended = content if content.endswith("\n") or not content else content + newline
-        self._write(ended + text)
+        values = {"id": rule.id, "hear": rule.hear, "write": write}
+        content, text = appended(content, "rule", values, utc)
+        self._write(content)
         return rule, text
 
     def remove(self, text: str) -> None:
         """Remove a rule that `add` has appended from the file. Raises DictionaryError."""
-        content = self._read(self.own)
-        # Somebody has edited the file since: refuse, rather than remove another person's text.
-        if content.count(text) != 1:
-            message = f"{self.own} has been changed: the rule is not as it was added."
-            raise DictionaryError("dictionary-rule-gone", message, "Remove it in the file.")
-        self._write(content.replace(text, ""))
+        self._write(without(self._read(self.own), text, self.own))
 
     def _require_enabled(self) -> None:
-        if not self._enabled:
+        if not self.enabled:
             message = "The dictionary is switched off."
             fix = "Set dictionary.enabled = true and reload."
             raise DictionaryError("dictionary-off", message, fix)
@@ -259,7 +214,7 @@ class Dictionary:
         """Compile new content of the church's own file, then write it. Raises DictionaryError."""
         texts = {file: self._read(file) for file in self._files} | {self.own: content}
         lexicon = self._compiled(texts)
-        _put_in_place(self.own, content)
+        write_own(self.own, content)
         # Stamps are read after writing, so that this change does not look like another person's.
         self._stamps, self.lexicon = self._modified(), lexicon
 
@@ -269,46 +224,16 @@ class Dictionary:
 
     def _read(self, file: Path) -> str:
         """Return a file's text with its own line ends. Raises DictionaryError."""
-        try:
-            content = read_at_most(file, _MOST_BYTES)
-            if content is None:
-                raise DictionaryError(
-                    "dictionary-too-large",
-                    f"The dictionary {file} has more than {_MOST_BYTES // 1000} kB.",
-                    "Check dictionary.file in the settings, or remove rules.",
-                )
-            return content.decode()
-        except (OSError, UnicodeDecodeError) as error:
-            absent = isinstance(error, FileNotFoundError | NotADirectoryError)
-            if absent and not (self._named and file == self.own):
-                return ""
-            raise _unreadable(file, error) from None
+        return read_own(file, is_required=self._named and file == self.own)
 
     def _modified(self) -> dict[Path, float]:
-        glossaries = (self.glossaries, *self._other_glossaries.values())
-        files = (file for store in glossaries for file in store.files)
+        files = (file for store in self._stores.values() for file in store.files)
         return {file: _modified_s(file) for file in (*self._files, *files)}
 
 
-def _put_in_place(file: Path, content: str) -> None:
-    """Write one of the church's files atomically. Raises DictionaryError."""
-    path = file.resolve()  # so that a symlink stays a symlink
-    mode = path.stat().st_mode if path.exists() else None
-    fix = f"Let the program's user write in {path.parent}, or set dictionary.file."
-    with writing(file, DictionaryError, "dictionary-unwritable", fix):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path, content.encode())
-        # The file was replaced by a new one, so its mode must be restored.
-        if mode is not None:
-            path.chmod(mode)
-
-
-def _unreadable(file: Path, error: Exception) -> DictionaryError:
-    return DictionaryError(
-        "dictionary-unreadable",
-        f"The dictionary {file} cannot be read: {error}.",
-        "Check dictionary.file in the settings.",
-    )
+def _shipped(lang: str) -> Path:
+    """Return the file of rules that ships for a spoken language; there may be none."""
+    return Path(bundled("dictionary", f"{lang}.toml"))
 
 
 def _modified_s(file: Path) -> float:

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from pipeline.church.fidelity.term_slots import Filled, Place, fillings, names, slots, taken
+from pipeline.church.fidelity.term_slots import Filled, fillings, names, slot, taken
 from pipeline.core.terms import TermRepair, WantedTerm
 from pipeline.dictionary.glossary import shown
+from pipeline.text.words import Span
 
 _DROP = 2.0
 """Largest allowed fall of a text's mean log-probability: a small translator gives a low score to
@@ -48,7 +49,8 @@ def repair(
     for term in missing:
         # Slots of earlier terms are taken too: two terms must not overwrite each other.
         places = [*others, *(filled.slot for filled, _ in done)]
-        ways = fillings(text, slots(text, weigh(term), places), term, places, said)
+        place = slot(text, weigh(term), places)
+        ways = fillings(text, place, term, places, said) if place else []
         if not ways:
             continue
         scores = score([way.text for way in ways])
@@ -73,7 +75,7 @@ def _with(text: str, filled: Sequence[Filled]) -> str:
 
 
 def word_weights(
-    words: Sequence[Place], pieces_until: Sequence[int], weights: Sequence[float]
+    words: Sequence[Span], pieces_until: Sequence[int], weights: Sequence[float]
 ) -> list[float]:
     """Return the largest weight of a piece for each word.
 

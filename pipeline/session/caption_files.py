@@ -7,18 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from pipeline.captions.subtitles import (
-    Cue,
-    Side,
-    cues,
-    follow,
-    srt,
-    srt_cue,
-    txt,
-    txt_cue,
-    vtt,
-    vtt_cue,
-)
+from pipeline.captions.subtitles import Cue, Side, cues, follow, srt, txt, vtt, vtt_cue
 from pipeline.core.errors import SessionError
 from pipeline.core.files import GrowingFile, LineFile, do_all
 from pipeline.protocol.caption import CaptionMessage
@@ -89,9 +78,9 @@ class Transcripts:
             side: [
                 _Subtitles(folder / f"transcript.{langs[side]}.{ending}", whole, one, keep=keep)
                 for ending, whole, one in (
-                    ("srt", srt, srt_cue),
+                    ("srt", srt, lambda number, cue: srt([cue], number)),
                     ("vtt", vtt, lambda _, cue: vtt_cue(cue)),
-                    ("txt", txt, lambda _, cue: txt_cue(cue)),
+                    ("txt", txt, lambda _, cue: txt([cue])),
                 )
             ]
             for side in langs

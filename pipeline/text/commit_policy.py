@@ -54,21 +54,17 @@ class CommitPolicy:
         ends_s: Sequence[float],
         audio_s: float,
         *,
-        is_final: bool,
         unchanging: int = 0,
     ) -> Commit:
         """Take a decoding of the utterance so far; return its committed part and its tail.
 
         `ends_s` has the end of each token in `audio_s` seconds of audio. `unchanging` is the number
         of leading tokens that the recognizer never takes back, so they need no wait. Committed
-        tokens stay committed until the final, which is committed whole. A decoding that does not
-        begin with them commits nothing. The last word and a mark after it are never committed: it
-        may be half a word, and a full stop there is a guess.
+        tokens stay committed. A decoding that does not begin with them commits nothing. The last
+        word and a mark after it are never committed: it may be half a word, and a full stop there
+        is a guess.
         """
         tokens = tuple(tokens)
-        if is_final:
-            self.committed = tokens
-            return Commit(tokens, ())
         ids = _ids(tokens)
         same = common_beginning(_ids(self.committed), ids)
         # Kept for a refused decoding too: agreement compares all decodings that follow each other.
@@ -307,9 +303,9 @@ class Stabilizer:
         self._id = -1
         self._text = ""
 
-    def push(self, id: int, text: str, *, final: bool) -> int:  # noqa: A002 - the protocol's word
-        """Return the number of stable characters of this revision; all when it is final."""
-        stable = len(text) if final else agreed(self._text if id == self._id else "", text)
+    def push(self, id: int, text: str) -> int:  # noqa: A002 - the protocol's word
+        """Return the number of stable characters of this revision."""
+        stable = agreed(self._text if id == self._id else "", text)
         self._id, self._text = id, text
         return stable
 

@@ -106,6 +106,21 @@ def length(text: str) -> float:
     return len(text) + more
 
 
+def begins_sentence(text: str, start: int) -> bool:
+    """Whether a sentence begins at `start`, whatever quotation marks open there."""
+    before = text[:start].rstrip(" \"“«'¡¿(")
+    return not before or before[-1] in ".!?…:"
+
+
+def roman(numeral: str) -> int:
+    """Return the value of a Roman numeral below 40."""
+    values = [{"I": 1, "V": 5, "X": 10}[sign] for sign in numeral]
+    # A smaller sign before a greater one is subtracted: XIV.
+    return sum(
+        -one if one < after else one for one, after in zip(values, [*values[1:], 0], strict=True)
+    )
+
+
 def is_free(span: Span, taken: Iterable[Span]) -> bool:
     """Whether a span overlaps none of the taken spans."""
     return all(span[1] <= start or span[0] >= end for start, end in taken)

@@ -130,9 +130,7 @@ class Commitments:
         if tokens:
             audio_s = len(transcript.utterance.pcm) / SAMPLE_RATE
             unchanging = transcript.recognition.committed
-            commit = self._source.push(
-                tokens, ends_s, audio_s, is_final=False, unchanging=unchanging
-            )
+            commit = self._source.push(tokens, ends_s, audio_s, unchanging=unchanging)
             stands = len(tokens) - len(commit.tail)
             raw = tokens[stands - 1].until if stands else 0
             # Once for each reason, since every partial would repeat it.
@@ -171,7 +169,7 @@ class Commitments:
         elif caption.translation is None and caption.transcript.recognition.tokens and not is_whole:
             stable = self._stands
         else:
-            stable = self._stabilizer.push(caption.id, text, final=False)
+            stable = self._stabilizer.push(caption.id, text)
         lost = revised_words(self._stood, text)
         self._revised += lost
         if not is_whole:

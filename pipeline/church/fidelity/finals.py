@@ -15,7 +15,8 @@ from pipeline.church.fidelity import numbers
 from pipeline.church.fidelity.given_text import in_digits
 from pipeline.church.fidelity.numbers import Difference, Quantity
 from pipeline.church.scripture import references
-from pipeline.church.scripture.references import Mention, end_of_numbers, find_slot
+from pipeline.church.scripture.books import LANGS, Mention
+from pipeline.church.scripture.references import end_of_numbers, find_slot
 from pipeline.church.scripture.tokens import Tokens
 from pipeline.config.schema import Church
 from pipeline.core.language_words import WORDS, NegationWords
@@ -91,7 +92,7 @@ def contracted(text: str, lang: str) -> str:
 def _with_references(said: str, text: str, langs: tuple[str, str]) -> tuple[str, list[Check]]:
     """Return the text with every reference of `said` in the printed form of its language."""
     meant = references.find(said, langs[0])
-    if not meant or not references.LANGS.issuperset(langs):
+    if not meant or not LANGS.issuperset(langs):
         return text, []
     there = _mentions(text, langs)
     checks: list[Check] = []
@@ -160,7 +161,7 @@ def _mentions(text: str, langs: tuple[str, str]) -> list[Mention]:
     found = list(references.find(text, langs[1], strict=False))
     # Not strict: the source has a reference, so a common word with numbers is a book.
     for mention in references.find(text, langs[0], strict=False):
-        if all(mention.end <= other.start or mention.start >= other.end for other in found):
+        if is_free((mention.start, mention.end), _stretches(found)):
             # `book_first`, so that it is always rewritten: it is in the spoken language.
             found.append(replace(mention, book_first=True))
     return sorted(found, key=lambda mention: mention.start)

@@ -51,7 +51,7 @@ def in_digits(text: str, lang: str) -> str:
 
     References and figures of speech do not change, nor does a language without `spelled` words.
     """
-    words = QUANTITY_WORDS.get(lang)
+    words = QUANTITY_WORDS[lang] if lang in numbers.LANGS else None
     if words is None or not words.spelled:
         return text
     is_capital = text[:1].isupper()

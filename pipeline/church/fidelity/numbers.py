@@ -16,7 +16,7 @@ from pipeline.church.fidelity.times import QUANTITY_WORDS, read_time
 from pipeline.church.scripture.number_words import WORDS as NUMBER_WORDS
 from pipeline.church.scripture.number_words import read
 from pipeline.church.scripture.tokens import Tokens
-from pipeline.text.words import Span, is_free, plain
+from pipeline.text.words import Span, is_free, plain, roman
 
 Kind = Literal["number", "ordinal", "time"]
 
@@ -91,7 +91,7 @@ def find(text: str, lang: str, skip: Collection[Span] = ()) -> tuple[Quantity, .
     for match in words.century.finditer(text) if words.century else ():
         for group in (1, 2):
             if numeral := match[group]:
-                take(Quantity("ordinal", _roman(numeral), *match.span(group), in_digits=False))
+                take(Quantity("ordinal", roman(numeral), *match.span(group), in_digits=False))
     # Times and decimals before plain numbers, which would read their digits separately.
     for match in _CLOCK.finditer(text):
         # A dot is a decimal sign unless am or pm follows, or it is Spanish: "a las 10.30".
@@ -124,15 +124,6 @@ def _in_digits(match: re.Match[str], lang: str) -> Quantity:
 def _whole(digits: str) -> int:
     """Return the value of digits with thousands separators."""
     return int(re.sub(r"\D", "", digits))
-
-
-def _roman(numeral: str) -> int:
-    values = [{"I": 1, "V": 5, "X": 10}[sign] for sign in numeral]
-    # A smaller sign before a greater one is subtracted: XIV.
-    return sum(
-        -value if any(later > value for later in values[at + 1 : at + 2]) else value
-        for at, value in enumerate(values)
-    )
 
 
 def compare(
@@ -204,7 +195,9 @@ def _is_sure(quantity: Quantity, texts: tuple[str, ...], langs: tuple[str, ...])
     word = plain(texts[0][quantity.start : quantity.end])
     if quantity.value < 2 or word in QUANTITY_WORDS[langs[0]].unsure:
         return False
-    return not _is_meant(quantity, texts[1], langs[1])
+    # The second text may express it by a word that is no number.
+    meaning = QUANTITY_WORDS[langs[1]].meaning.get(quantity.value, frozenset())
+    return meaning.isdisjoint(Tokens(texts[1]).words)
 
 
 def written_like(quantity: Quantity, other: Quantity, lang: str) -> str:
@@ -212,9 +205,7 @@ def written_like(quantity: Quantity, other: Quantity, lang: str) -> str:
 
     In words only if the language has one word for it that never changes.
     """
-    if quantity.kind == "time" or quantity.tenths or other.tenths:
-        return ""
-    if quantity.kind == "ordinal" or other.kind != "number":
+    if {quantity.kind, other.kind} != {"number"} or quantity.tenths or other.tenths:
         return ""
     # One million is excluded: the longest word is the plural.
     if quantity.value > _MILLION and quantity.value % (_MILLION // 10) == 0:
@@ -244,12 +235,6 @@ def _equal(said: Quantity, other: Quantity) -> bool:
         # A bare number may mean a full hour in either half of the day: "at three".
         return time.value % 60 == 0 and time.value // 60 == bare.value % 12
     return said.value == other.value
-
-
-def _is_meant(quantity: Quantity, text: str, lang: str) -> bool:
-    """Whether a text expresses a number by a word that is no number."""
-    meaning = QUANTITY_WORDS[lang].meaning.get(quantity.value, frozenset())
-    return not meaning.isdisjoint(Tokens(text).words)
 
 
 def _read(tokens: Tokens, lang: str) -> Iterator[Quantity]:

@@ -14,7 +14,7 @@ from pipeline.core.language_words import WORDS
 from pipeline.core.terms import WantedTerm
 from pipeline.dictionary import inflection
 from pipeline.dictionary.glossary import shown_all
-from pipeline.text.words import WORD, elided, is_free, plain
+from pipeline.text.words import WORD, Span, begins_sentence, elided, is_free, plain
 
 _WIDEST = 4
 """A slot of more words than this stops growing: one term hardly becomes so many words."""
@@ -35,15 +35,12 @@ _STEM = 5
 _MOST = 3
 """Ways to write one term that a translator rates: each takes some milliseconds."""
 
-Place = tuple[int, int]
-"""First character, and one past the last."""
-
 
 @dataclass(frozen=True, slots=True)
 class Filled:
     """A translation with a term put in: the old and new text of the slot, and the whole text."""
 
-    slot: Place
+    slot: Span
     found: str
     written: str
     text: str
@@ -51,17 +48,17 @@ class Filled:
     """The form of the term, without a determiner."""
 
 
-def words_in(text: str) -> list[Place]:
+def words_in(text: str) -> list[Span]:
     """Return the spans of the words of a text."""
     return [match.span() for match in WORD.finditer(text)]
 
 
-def taken(text: str, wanted: Sequence[WantedTerm]) -> list[Place]:
+def taken(text: str, wanted: Sequence[WantedTerm]) -> list[Span]:
     """Return the spans of renderings that are already there: no other term is put there."""
     return [place for term in wanted for place in shown_all(text, term)]
 
 
-def names(text: str, said: str, wanted: Sequence[WantedTerm]) -> list[Place]:
+def names(text: str, said: str, wanted: Sequence[WantedTerm]) -> list[Span]:
     """Return the spans of names from the source, "Pablo" for "Paul": no term is put there.
 
     A name and its rendering begin with the same letter (John, Juan). At the beginning of a sentence
@@ -69,7 +66,7 @@ def names(text: str, said: str, wanted: Sequence[WantedTerm]) -> list[Place]:
     """
     own = [(term.start, term.end) for term in wanted]
     heard = tuple(
-        plain(said[start:end])[: 2 if _begins_sentence(said, start) else 1]
+        plain(said[start:end])[: 2 if begins_sentence(said, start) else 1]
         for start, end in _capitals(said)
         if is_free((start, end), own)
     )
@@ -77,10 +74,8 @@ def names(text: str, said: str, wanted: Sequence[WantedTerm]) -> list[Place]:
     return [(a, b) for a, b in _capitals(text) if plain(text[a:b]).startswith(heard)]
 
 
-def slots(
-    text: str, weights: Sequence[float], others: Sequence[Place], most: int = 1
-) -> list[Place]:
-    """Return the likeliest places of a term, the best first.
+def slot(text: str, weights: Sequence[float], others: Sequence[Span]) -> Span | None:
+    """Return the likeliest place of a term, None if it is unknown.
 
     `weights`: how strongly each word of the text (`words_in`) relates to the term. A slot includes
     neighbours of similar weight.
@@ -91,54 +86,45 @@ def slots(
         for index, (start, end) in enumerate(places)
         if weights[index] > 0 and is_free((start, end), others)
     ]
-    long = {
+    long = [
         index
         for index in free
         if len(word := text[slice(*places[index])]) > _SHORT and word.lower() not in _POSSESSIVES
-    }
+    ]
     # Attention favours articles: they are candidates only if there are no other words.
-    ranked = sorted(long or free, key=lambda index: -weights[index])
-    found: list[Place] = []
-    for best in ranked:
-        if weights[best] < _LEAST:
-            break
-        first, last = best, best
-        # From the best word to either side, until a word has clearly less weight.
-        for step in (1, -1):
-            at = best + step
-            # Only free words: a slot never grows into another term or a name.
-            while at in free and weights[at] >= _NEAR * weights[best] and last - first < _WIDEST:
-                if at in long:  # an article at the edge stays outside
-                    first, last = min(first, at), max(last, at)
-                at += step
-        place = (places[first][0], places[last][1])
-        # A candidate inside a slot found before is the same place again.
-        if is_free(place, found):
-            found.append(place)
-        if len(found) == most:
-            break
-    return found
+    best = max(long or free, key=lambda index: weights[index], default=None)
+    if best is None or weights[best] < _LEAST:
+        return None
+    first, last = best, best
+    # From the best word to either side, until a word has clearly less weight.
+    for step in (1, -1):
+        at = best + step
+        # Only free words: a slot never grows into another term or a name.
+        while at in free and weights[at] >= _NEAR * weights[best] and last - first < _WIDEST:
+            if at in long:  # an article at the edge stays outside
+                first, last = min(first, at), max(last, at)
+            at += step
+    return places[first][0], places[last][1]
 
 
 def fillings(
     text: str,
-    places: Sequence[Place],
+    place: Span,
     term: WantedTerm,
-    others: Sequence[Place] = (),
+    others: Sequence[Span] = (),
     said: str = "",
 ) -> list[Filled]:
-    """Return the ways to write a term into its slots: each form, its determiner in each gender.
+    """Return the ways to write a term into its slot: each form, its determiner in each gender.
 
     Spans in `others` are not changed. `said` is the source text.
     """
     found: list[Filled] = []
     term_is_name = any(form[0].isupper() for form in term.forms)
     own = _own_words(term, said)
-    for place in places:
-        for form in term.forms:
-            wide = _widened(text, place, form)
-            # The words beside a slot may be another term; then the slot is not widened.
-            found += _filled(text, wide if is_free(wide, others) else place, form, term.lang)
+    for form in term.forms:
+        wide = _widened(text, place, form)
+        # The words beside a slot may be another term; then the slot is not widened.
+        found += _filled(text, wide if is_free(wide, others) else place, form, term.lang)
     return [
         each
         for each in found
@@ -149,43 +135,35 @@ def fillings(
     ][:_MOST]
 
 
-def _capitals(text: str) -> list[Place]:
+def _capitals(text: str) -> list[Span]:
     """Return the capitalized words, except those as short as an article."""
     # Skip French elisions: in "d'Israël" the capital is the I.
     bare = ((a + elided(text, a), b) for a, b in words_in(text))
     return [(a, b) for a, b in bare if text[a].isupper() and b - a > _SHORT]
 
 
-def _filled(text: str, place: Place, form: str, lang: str) -> list[Filled]:
+def _filled(text: str, place: Span, form: str, lang: str) -> list[Filled]:
     start, end = place
     # A word that begins like the form stands for it, so its determiner is right ("el Leví"). In
     # French the determiner may still have to change with the sound.
     is_like = plain(text[start:end])[:_LIKE] == plain(form)[:_LIKE]
     ways = inflection.determiners(text, start, form, lang)
-    return [
-        _put(text, begins, end, f"{new}{form}" if new else _cased(text, begins, form), form)
-        for begins, new in ways
-        if not (is_like and new and lang != "fr")
-    ]
-
-
-def _put(text: str, start: int, end: int, written: str, form: str) -> Filled:
-    new_text = text[:start] + written + text[end:]
-    return Filled((start, end), text[start:end], written, new_text, form)
+    found: list[Filled] = []
+    for begins, new in ways:
+        if not (is_like and new and lang != "fr"):
+            written = f"{new}{form}" if new else _cased(text, begins, form)
+            whole = text[:begins] + written + text[end:]
+            found.append(Filled((begins, end), text[begins:end], written, whole, form))
+    return found
 
 
 def _cased(text: str, start: int, form: str) -> str:
     """Return a form, with a capital at the beginning of a sentence."""
-    begins = _begins_sentence(text, start)
+    begins = begins_sentence(text, start)
     return form[0].upper() + form[1:] if begins and text[start].isupper() else form
 
 
-def _begins_sentence(text: str, start: int) -> bool:
-    before = text[:start].rstrip(" \"“«'¡¿(")
-    return not before or before[-1] in ".!?…:"
-
-
-def _widened(text: str, place: Place, form: str) -> Place:
+def _widened(text: str, place: Span, form: str) -> Span:
     """Return a slot extended by the neighbouring words that the form contains itself.
 
     "El brazo de Dios" becomes "la armadura de Dios", and not "... de Dios de Dios".
@@ -207,7 +185,7 @@ def _widened(text: str, place: Place, form: str) -> Place:
     return start, end
 
 
-def _reads(text: str, places: Sequence[Place], words: Sequence[str]) -> bool:
+def _reads(text: str, places: Sequence[Span], words: Sequence[str]) -> bool:
     """Whether these places contain these words, with only spaces between them."""
     return [plain(text[a:b]) for a, b in places] == list(words) and all(
         text[one[1] : other[0]].isspace() for one, other in pairwise(places)
@@ -223,7 +201,7 @@ def _own_words(term: WantedTerm, said: str) -> frozenset[str]:
     return frozenset(plain(each[a:b]) for each in phrases for a, b in _capitals(each))
 
 
-def _has_name(text: str, slot: Place, own: frozenset[str]) -> bool:
+def _has_name(text: str, slot: Span, own: frozenset[str]) -> bool:
     """Whether a slot contains a name, such as the Lord's, which comes from the source too.
 
     A word that begins like one of the term's own words comes from the term: "Leví" from "Levite".
@@ -233,7 +211,7 @@ def _has_name(text: str, slot: Place, own: frozenset[str]) -> bool:
     places = ((start + elided(text, start), end) for start, end in spans)
     return any(
         text[start].isupper()
-        and not _begins_sentence(text, start)
+        and not begins_sentence(text, start)
         and not plain(text[start:end]).startswith(beginnings)
         for start, end in places
     )

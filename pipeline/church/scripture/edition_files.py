@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pipeline.church.scripture import edition_formats, editions, sword
-from pipeline.core.errors import VersesError
+from pipeline.core.errors import VersesError, reading
 from pipeline.core.files import read_at_most
 from pipeline.core.limited import Limits, call
 
@@ -41,12 +41,10 @@ def read_here(files: Sequence[Path]) -> list[tuple[int, int, int, str]]:
 
 
 def _text(file: Path) -> str:
-    try:
+    fix, wrong = "Give a text file in UTF-8.", (UnicodeDecodeError,)
+    with reading(file, VersesError, "verses-unreadable", fix, wrong):
         content = read_at_most(file, editions.MOST_BYTES)
         if content is None:
             raise VersesError("verses-too-large", f"{file} is too large for a Bible.")
         # Windows marks what it writes.
         return content.decode("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        message = f"{file} cannot be read: {error}."
-        raise VersesError("verses-unreadable", message, "Give a text file in UTF-8.") from None

@@ -192,14 +192,11 @@ class Passages:
 
         The words from `new` on are those of the last utterance, also in the methods below.
         """
-        # Without a reading the verse does not matter: the loop below does not run.
-        verse = self._reading[0] if self._reading else Reference(1, 1)
         said: list[Quotation] = []
-        while self._reading and (verse := _next(verse)).verse:
-            found = self._said_of(verse, window, new, now_s)
-            if found is None:
-                break
+        verse = _next(self._reading[0]) if self._reading else None
+        while verse and verse.verse and (found := self._said_of(verse, window, new, now_s)):
             said.append(found)
+            verse = _next(verse)
         return _in_row(said)
 
     def _with_reference(self, window: Sequence[str], new: int, now_s: float) -> _Found:
@@ -350,7 +347,7 @@ def _best(quotations: Iterable[Quotation | None]) -> list[Quotation]:
 
 
 def _rank(quotation: Quotation) -> tuple[float, float]:
-    return quotation.matched * quotation.coverage, quotation.share
+    return _weight(quotation), quotation.share
 
 
 def _align(index: VerseIndex, said: Sequence[int], number: int) -> Quotation | None:

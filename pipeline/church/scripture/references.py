@@ -80,9 +80,6 @@ def _is_like(word: str, book: int, langs: tuple[str, str]) -> bool:
     return any(SequenceMatcher(None, word, name).ratio() >= _ALIKE for name in names)
 
 
-__all__ = ["LANGS", "Mention", "Reference", "find", "printed", "slot", "spelled"]
-
-
 def find(text: str, lang: str, *, strict: bool = True) -> tuple[Mention, ...]:
     """Return the references in a text, left to right; none in an unknown language.
 
@@ -96,8 +93,11 @@ def find(text: str, lang: str, *, strict: bool = True) -> tuple[Mention, ...]:
 
 
 def printed(reference: Reference, lang: str) -> str:
-    """Return a reference as a language prints it: "1 Corintios 13:4-8"."""
-    name = PRINTED[lang][reference.book - 1]
+    """Return a reference as a language prints it: "1 Corintios 13:4-8".
+
+    Where nobody has listed the books of a language, their English names are printed.
+    """
+    name = PRINTED.get(lang, PRINTED["en"])[reference.book - 1]
     # "Jude 3": a book with one chapter is printed without the chapter number.
     if chapters(reference.book) == 1 and reference.verse:
         place = f"{reference.verse}"

@@ -13,7 +13,6 @@ import shutil
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -60,6 +59,8 @@ class VerseIndex:
     verses: NDArray[np.int32]
     """For each text: book * 1,000,000 + chapter * 1,000 + verse."""
     editions: tuple[str, ...]
+    sources: Mapping[str, str]
+    """The fingerprints of the editions' files when it was built, by name."""
 
     def ids(self, words: Sequence[str]) -> list[int]:
         """Return the numbers of words, -1 for those that no Bible has."""
@@ -110,8 +111,7 @@ def build(
 ) -> VerseIndex:
     """Build the index of some editions in a folder, completely or not at all. Raises VersesError.
 
-    `sources` are the fingerprints of the editions' files by name; `load` uses them to detect an
-    outdated index.
+    `sources` are the fingerprints of the editions' files by name.
     """
     vocabulary: dict[str, int] = {}
     texts, verses = [], []
@@ -163,20 +163,14 @@ def _write(folder: Path, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str,
         partial.rename(folder)  # a kill leaves a partial folder, never half an index
 
 
-def load(folder: Path, sources: Callable[[], Mapping[str, str]] | None = None) -> VerseIndex:
-    """Map an existing index into memory.
+def load(folder: Path) -> VerseIndex:
+    """Map an existing index into memory, whatever has become of the Bibles since.
 
-    `sources` returns the current fingerprints of the editions' files; without it, nothing checks
-    whether they have changed. Raises VersesError `verses-not-built`, `verses-broken` or
-    `verses-outdated`.
+    Raises VersesError `verses-not-built`, `verses-broken` or `verses-outdated`.
     """
     if not (folder / "index.json").is_file():
-        message = "There is no index of verses yet."
-        raise VersesError(
-            "verses-not-built",
-            message,
-            "A service builds it when it starts; `stark-translate verses build` does it now.",
-        )
+        fix = "A service builds it when it starts; `stark-translate verses build` does it now."
+        raise VersesError("verses-not-built", "There is no index of verses yet.", fix)
     try:
         facts = json.loads((folder / "index.json").read_text(encoding="utf-8"))
         # The rest of an index in another format would be misread.
@@ -184,17 +178,13 @@ def load(folder: Path, sources: Callable[[], Mapping[str, str]] | None = None) -
             raise _outdated("another version of the program made it")
         arrays = {name: np.load(folder / f"{name}.npy", mmap_mode="r") for name in _ARRAYS}
         vocabulary = {word: number for number, word in enumerate(facts["words"])}
-        made_from = {str(name): str(mark) for name, mark in facts["sources"].items()}
-        index = VerseIndex(vocabulary, **arrays, editions=tuple(facts["editions"]))
+        sources = {str(name): str(mark) for name, mark in facts["sources"].items()}
+        return VerseIndex(vocabulary, **arrays, editions=tuple(facts["editions"]), sources=sources)
     # JSON with another structure raises one of the last three.
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         message = f"The index of verses in {folder} cannot be used: {error}."
         fix = "Run `stark-translate verses build` again."
         raise VersesError("verses-broken", message, fix) from None
-    now = made_from if sources is None else sources()
-    if made_from != now:
-        raise _outdated(_what_changed(made_from, now))
-    return index
 
 
 def _outdated(why: str) -> VersesError:
@@ -239,7 +229,10 @@ def load_built(lang: str) -> VerseIndex:
 
     Raises VersesError, as `load` does.
     """
-    return load(folder(lang), partial(sources, lang))
+    index, now = load(folder(lang)), sources(lang)
+    if index.sources != now:
+        raise _outdated(_what_changed(index.sources, now))
+    return index
 
 
 def build_index(lang: str, progress: Callable[[str], None] = lambda _: None) -> VerseIndex:

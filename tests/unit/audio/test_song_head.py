@@ -78,7 +78,7 @@ def test_a_head_that_is_missing_or_broken_is_named(
     if content is not None:
         path.write_text(content, "utf-8")
     with pytest.raises(ModelError, match=r"head\.json") as raised:
-        LinearSongDetector(path).load()
+        read_song_head(path)
     assert raised.value.code == code
 
 

@@ -18,9 +18,7 @@ from pipeline.captions.subtitles import (
     languages,
     newest,
     srt,
-    srt_cue,
     txt,
-    txt_cue,
     vtt,
     vtt_cue,
 )
@@ -139,9 +137,9 @@ def test_piece_by_piece_equals_the_whole(spoken: list[tuple[float, float, str]])
         cue = follow(made[-1] if made else None, each, "target")
         if cue is not None:
             made.append(cue)
-            pieces["srt"] += srt_cue(len(made), cue)
+            pieces["srt"] += srt([cue], len(made))
             pieces["vtt"] += vtt_cue(cue)
-            pieces["txt"] += txt_cue(cue)
+            pieces["txt"] += txt([cue])
     whole = cues(journal, "target")
     assert made == whole
     assert pieces == {"srt": srt(whole), "vtt": vtt(whole), "txt": txt(whole)}

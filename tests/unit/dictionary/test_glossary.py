@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 
 from pipeline.core.errors import DictionaryError
@@ -12,8 +14,8 @@ from pipeline.dictionary.glossary import (
     make_term,
     parse_terms,
     shown,
-    term_text,
 )
+from pipeline.dictionary.rules import appended, without
 
 SHIPPED = {lang: bundled("dictionary", "glossary", f"en-{lang}.toml") for lang in ("es", "fr")}
 
@@ -110,7 +112,10 @@ def test_a_rendering_without_spaces_is_found() -> None:
 
 def test_an_operators_entry_is_read_back() -> None:
     term = make_term('the "Yoke" Room', "Sala Yugo")
-    (read,) = parse_terms(term_text(term, "from the desk"), "church.toml")
+    values = {"say": term.say, "write": term.write}
+    content, text = appended("", "term", values, datetime(2026, 11, 30, tzinfo=UTC))
+    (read,) = parse_terms(content, "church.toml")
+    assert without(content, text, "church.toml") == ""
     assert (read.say, read.write) == (term.say, term.write)
     with pytest.raises(DictionaryError):
         make_term("...", "x")

@@ -34,12 +34,12 @@ def test_the_churchs_own_file_wins_and_is_watched(tmp_path: Path) -> None:
     assert own == tmp_path / "glossary.en-es.toml"
     own.write_text(OWN)
     assert made.changed()
-    made.load()
+    made.take(dictionary(tmp_path))
     assert written(made) == ["alianza"]
     own.write_text(OWN.replace("alianza", "convenio"))
     os.utime(own, (1, 1))
     assert made.changed()
-    made.load()
+    made.take(dictionary(tmp_path))
     assert written(made) == ["convenio"]
 
 

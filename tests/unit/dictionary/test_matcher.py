@@ -269,7 +269,7 @@ def test_hotwords_are_the_marked_terms_the_church_first() -> None:
     assert lexicon(shipped).hotwords(9) == "Golgotha, Patmos"
     assert lexicon(shipped, church).hotwords(2) == "Oyelaran, Golgotha"
     assert lexicon(shipped, repeated).hotwords(9) == "Oyelaran, Golgotha, Patmos"
-    assert lexicon(shipped).hotwords(0) == lexicon(shipped).hotwords(-1) == ""
+    assert lexicon(shipped).hotwords(0) == ""
 
 
 @given(st.text())

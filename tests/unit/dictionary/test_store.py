@@ -271,7 +271,7 @@ def test_the_file_is_made_in_the_sessions_folder_and_read_at_the_next_start(tmp_
     assert corrected(dictionary(directory).lexicon, "filly mun").text == "filly mun"
     church.own.write_text(CHURCH)
     assert church.changed()
-    church.load()
+    church.take(dictionary(directory))
     assert corrected(church.lexicon, "oil a ran").text == "Oyelaran"
 
 
@@ -431,7 +431,8 @@ def test_a_language_without_a_list_refuses_nothing() -> None:
 def test_the_churchs_own_rules_hold_in_every_spoken_language(tmp_path: Path) -> None:
     (tmp_path / "dictionary.toml").write_text('[[rule]]\nhear = "yo-hans"\nwrite = "Yohannes"\n')
     flags = {"translate.source": ["en", "es"], "session.directory": str(tmp_path)}
-    dictionary = Dictionary(load(flags=flags).settings)
+    settings = load(flags=flags).settings
+    dictionary = Dictionary(settings)
     heard = "Yo-Hans said sank to fication."
     english, spanish = (dictionary.lexicon_for(heard, (), lang) for lang in ("en", "es"))
     assert corrected(english, heard).text == "Yohannes said sanctification."
@@ -442,25 +443,26 @@ def test_the_churchs_own_rules_hold_in_every_spoken_language(tmp_path: Path) -> 
     assert not dictionary.changed()
     (tmp_path / "glossary.es-en.toml").write_text('term = [{ say = "gracia", write = "grace" }]\n')
     assert dictionary.changed()
-    dictionary.load()
+    dictionary.take(Dictionary(settings))
     assert dictionary.glossaries_of("es").of("en").find("La gracia de Dios.")
     assert not dictionary.glossaries.of("en").find("La gracia de Dios.")
 
 
 def test_a_mistake_in_one_file_puts_nothing_of_the_others_in_force(tmp_path: Path) -> None:
     flags = {"translate.source": ["en", "es"], "session.directory": str(tmp_path)}
-    dictionary = Dictionary(load(flags=flags).settings)
+    settings = load(flags=flags).settings
+    dictionary = Dictionary(settings)
     (tmp_path / "dictionary.toml").write_text('[[rule]]\nhear = "yo-hans"\nwrite = "Yohannes"\n')
     entry = '[[term]]\nsay = "covenant"\nwrite = "alianza"\n'
     (tmp_path / "glossary.en-es.toml").write_text(entry)
     (tmp_path / "glossary.es-en.toml").write_text("term = [")
     with pytest.raises(DictionaryError, match=r"glossary\.es-en"):
-        dictionary.load()
+        dictionary.take(Dictionary(settings))
     (found,) = dictionary.glossaries.of("es").find("covenant")
     assert found.forms[0] == "pacto"
     assert corrected(dictionary.lexicon, "yo-hans").text == "yo-hans"
     (tmp_path / "glossary.es-en.toml").unlink()
-    dictionary.load()
+    dictionary.take(Dictionary(settings))
     (found,) = dictionary.glossaries.of("es").find("covenant")
     assert found.forms[0] == "alianza"
 

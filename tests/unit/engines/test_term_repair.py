@@ -103,7 +103,7 @@ def test_no_repair_takes_the_place_of_another_term_or_of_a_name(
     done = repair(text, 0.0, wanted, said=said, weigh=weigh, score=agree)
     assert NAMES[name] in done.text
     for term in wanted:
-        assert len(shown_all(done.text, term)) >= len(shown_all(text, term))
+        assert len([*shown_all(done.text, term)]) >= len([*shown_all(text, term)])
 
 
 def test_a_name_that_was_said_is_no_slot_and_a_word_that_only_looks_like_one_is() -> None:

@@ -47,7 +47,7 @@ ENDS = [1.0, 1.4, 1.8, 2.2, 2.6]
 def test_whole_words_that_lie_long_enough_before_the_end_stand(
     behind_s: float, heard: list[Token], ends_s: list[float], audio_s: float, committed: str
 ) -> None:
-    commit = CommitPolicy(behind_s=behind_s).push(heard, ends_s, audio_s, is_final=False)
+    commit = CommitPolicy(behind_s=behind_s).push(heard, ends_s, audio_s)
     assert (text(commit.committed), commit.reason) == (committed, "")
     assert text(commit.tail) == text(heard)[len(committed) :]
 
@@ -55,19 +55,19 @@ def test_whole_words_that_lie_long_enough_before_the_end_stand(
 def test_a_full_stop_at_the_end_is_a_guess_and_does_not_stand() -> None:
     policy = CommitPolicy()
     spoken = tokens(" God", " is", " good", ".")
-    commit = policy.push(spoken, [0.5, 0.8, 1.2, 1.2], 5.0, is_final=False)
+    commit = policy.push(spoken, [0.5, 0.8, 1.2, 1.2], 5.0)
     assert text(commit.committed) == " God is"
     # It was no full stop; the committed prefix goes on.
     spoken = tokens(" God", " is", " good", " to", " us")
-    commit = policy.push(spoken, [0.5, 0.8, 1.2, 5.0, 5.3], 6.0, is_final=False)
+    commit = policy.push(spoken, [0.5, 0.8, 1.2, 5.0, 5.3], 6.0)
     assert text(commit.committed) == " God is good to"
 
 
 def test_agreement_keeps_what_two_in_a_row_begin_with() -> None:
     policy = CommitPolicy("agreement")
-    first = policy.push(tokens(" Esk", " not", " what"), [], 2.0, is_final=False)
-    second = policy.push(tokens(" Ask", " not", " what"), [], 3.0, is_final=False)
-    third = policy.push(tokens(" Ask", " not", " what", " your"), [], 4.0, is_final=False)
+    first = policy.push(tokens(" Esk", " not", " what"), [], 2.0)
+    second = policy.push(tokens(" Ask", " not", " what"), [], 3.0)
+    third = policy.push(tokens(" Ask", " not", " what", " your"), [], 4.0)
     assert [text(each.committed) for each in (first, second, third)] == ["", "", " Ask not what"]
     assert not third.reason, "it was asked for"
 
@@ -87,28 +87,21 @@ def test_useless_times_are_told_and_agreement_decides(
     ends_s: list[float], audio_s: float, why: str
 ) -> None:
     policy = CommitPolicy()
-    first = policy.push(GOLD, ends_s, audio_s, is_final=False)
+    first = policy.push(GOLD, ends_s, audio_s)
     assert (first.committed, first.tail, first.reason) == ((), tuple(GOLD), why)
-    second = policy.push(GOLD, ends_s, audio_s, is_final=False)
+    second = policy.push(GOLD, ends_s, audio_s)
     assert (text(second.committed), second.reason) == (" A gold ring will", why)
 
 
 def test_a_text_that_does_not_begin_as_committed_takes_nothing_back() -> None:
     policy = CommitPolicy()
-    policy.push(GOLD, ENDS, 2.8, is_final=False)
-    commit = policy.push(tokens(" A", " bold", " thing"), [1.0, 1.4, 1.8], 3.6, is_final=False)
+    policy.push(GOLD, ENDS, 2.8)
+    commit = policy.push(tokens(" A", " bold", " thing"), [1.0, 1.4, 1.8], 3.6)
     assert text(commit.committed) == " A gold ring will"
     assert text(commit.tail) == " bold thing"
     assert "does not begin" in commit.reason
-    again = policy.push(GOLD, ENDS, 3.6, is_final=False)
+    again = policy.push(GOLD, ENDS, 3.6)
     assert text(again.committed) == " A gold ring will"
-
-
-def test_a_final_stands_as_a_whole() -> None:
-    policy = CommitPolicy()
-    policy.push(GOLD, ENDS, 2.8, is_final=False)
-    commit = policy.push(tokens(" A", " ring", "."), [], 3.0, is_final=True)
-    assert (text(commit.committed), commit.tail) == (" A ring.", ())
 
 
 WORDS = st.lists(
@@ -129,7 +122,7 @@ def test_whatever_comes_nothing_that_stands_goes_and_nothing_is_lost(
     before: tuple[Token, ...] = ()
     for texts, ends_s, audio_s, sorts in pushes:
         partial = tokens(*texts)
-        commit = policy.push(partial, sorted(ends_s) if sorts else ends_s, audio_s, is_final=False)
+        commit = policy.push(partial, sorted(ends_s) if sorts else ends_s, audio_s)
         assert [t.id for t in commit.committed[: len(before)]] == [t.id for t in before]
         assert commit.tail == tuple(partial[len(partial) - len(commit.tail) :])
         head = partial[: len(partial) - len(commit.tail)]
@@ -148,7 +141,7 @@ def test_going_on_from_what_stands_only_adds_to_it(
         audio_s += step_s
         partial = [*policy.committed, *tokens(*data.draw(WORDS))]
         ends_s = [audio_s * (place + 1) / len(partial) for place in range(len(partial))]
-        commit = policy.push(partial, ends_s, audio_s, is_final=False)
+        commit = policy.push(partial, ends_s, audio_s)
         assert (*commit.committed, *commit.tail) == tuple(partial)
         assert not commit.reason
         if commit.tail and len(commit.committed) > 0:
@@ -156,5 +149,5 @@ def test_going_on_from_what_stands_only_adds_to_it(
 
 
 def test_what_the_recognizer_never_takes_back_stands_without_waiting() -> None:
-    commit = CommitPolicy(behind_s=5.0).push(GOLD, ENDS, 2.8, is_final=False, unchanging=5)
+    commit = CommitPolicy(behind_s=5.0).push(GOLD, ENDS, 2.8, unchanging=5)
     assert text(commit.committed) == " A gold ring will", "all but the last word"

@@ -18,17 +18,16 @@ def test_half_a_word_is_not_stable() -> None:
     assert agreed("El Se", "El Señor") == len("El")
 
 
-def test_the_first_partial_has_nothing_stable_and_a_final_all() -> None:
+def test_the_first_partial_has_nothing_stable() -> None:
     stabilizer = Stabilizer()
-    assert stabilizer.push(1, "El Señor", final=False) == 0
-    assert stabilizer.push(1, "El Señor es", final=False) == len("El Señor")
-    assert stabilizer.push(1, "Dios", final=True) == len("Dios")
+    assert stabilizer.push(1, "El Señor") == 0
+    assert stabilizer.push(1, "El Señor es") == len("El Señor")
 
 
 def test_another_utterance_starts_anew() -> None:
     stabilizer = Stabilizer()
-    stabilizer.push(1, "El Señor", final=False)
-    assert stabilizer.push(2, "El Señor", final=False) == 0
+    stabilizer.push(1, "El Señor")
+    assert stabilizer.push(2, "El Señor") == 0
 
 
 @pytest.mark.parametrize(

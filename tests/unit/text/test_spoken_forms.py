@@ -91,3 +91,15 @@ def test_espeak_reads_them_as_the_words(lang: str, written: str, words: str) -> 
         return "".join(sign for sign in read if sign not in "ˈˌ ^-")
 
     assert sounds(written) == sounds(words)
+
+
+@pytest.mark.parametrize(
+    ("lang", "text"),
+    [
+        ("es", "En el capítulo Isaías"),
+        ("fr", "VIVE LE SEIGNEUR"),
+        ("fr", "Le chapitre Vingt"),
+    ],
+)
+def test_a_word_that_begins_like_a_roman_numeral_stays(lang: str, text: str) -> None:
+    assert sayable(text, lang) == text

@@ -381,7 +381,7 @@ def test_the_recognizer_listens_for_the_words_that_the_dictionary_has_now(tmp_pa
         '[[rule]]\nhear = ["oh yellow ran"]\nwrite = "Oyelaran"\nhotword = true\n'
         'example = "pastor oh yellow ran"\nbecomes = "pastor Oyelaran"\n'
     )
-    bench.dictionary.load()
+    bench.dictionary.take(Dictionary(settings))
     assert heard()[0] == "Oyelaran"
     bench.worker.configure(load(flags=flags | {"stt.hotwords": False}).settings)
     assert heard() == [""]

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import importlib.util
+import sys
+
+import pytest
+
+from pipeline.church.scripture import books
 from pipeline.church.scripture.books import (
     LANGS,
     NAMES,
@@ -11,6 +17,8 @@ from pipeline.church.scripture.books import (
     misspelled,
     verses,
 )
+from pipeline.core import language_words
+from pipeline.core.language_words import LanguageWords
 
 
 def test_the_bible_has_66_books_1189_chapters_and_31102_verses() -> None:
@@ -43,3 +51,17 @@ def test_a_slip_in_a_long_name_is_that_book_and_counts_as_a_common_word() -> Non
         ("phillipians", 1),
     ]
     assert [misspelled(word, ordinal, "en") for word, ordinal in others] == [None] * len(others)
+
+
+def test_a_language_with_books_alone_has_no_references(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A missing section leaves out what needs it, and breaks nothing."""
+    only_books = LanguageWords(books=language_words.WORDS["es"].books)
+    monkeypatch.setattr(language_words, "WORDS", {**language_words.WORDS, "pt": only_books})
+    spec = importlib.util.spec_from_file_location("books_of_pt", books.__file__)
+    assert spec
+    assert spec.loader
+    again = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, "books_of_pt", again)
+    spec.loader.exec_module(again)
+    assert again.LANGS == books.LANGS
+    assert again.PRINTED["pt"][42] == "Juan"

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.church.scripture.books import PRINTED, chapters, verses
-from pipeline.church.scripture.references import Mention, Reference, find, printed, slot, spelled
+from pipeline.church.scripture.books import PRINTED, Mention, Reference, chapters, verses
+from pipeline.church.scripture.references import find, printed, slot, spelled
 from tests.support.paths import ROOT
 
 SETS = ROOT / "scripts" / "bench" / "church"
@@ -238,3 +238,9 @@ def test_an_article_before_a_verse_goes_with_it() -> None:
     text = "We read the sixteenth verse of the third chapter of John now."
     assert spelled(text, "en") == "We read John 3:16 now."
     assert spelled("Lisons au premier verset du Psaume 23.", "fr") == "Lisons à Psaume 23:1."
+
+
+def test_a_language_whose_books_nobody_has_listed_gets_their_english_names() -> None:
+    """A church may add a Bible in any language: its verses are shown too."""
+    assert printed(Reference(46, 13, 4, 8), "pt") == "1 Corinthians 13:4-8"
+    assert find("João 3:16", "pt") == ()

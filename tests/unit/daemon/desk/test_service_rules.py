@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.core.errors import ProtocolError
+from pipeline.dictionary.store import Dictionary
 from pipeline.protocol.commands import CommandMessage
 from pipeline.records.events import RuleEvent, held_rules
 from pipeline.session.reader import read_records
@@ -115,7 +116,7 @@ def test_what_was_held_in_the_last_minute_goes_off_the_record(desk: CoordinatorF
     desk.hearing.heard_s = 1000.0
     desk.commands.obey(HOLD)
     desk.commands.obey(command("off-record"))
-    assert [rule.write for rule in desk.context.dictionary.held] == ["Bexhill"]
+    assert [rule.write for rule in desk.context.dictionary._held] == ["Bexhill"]
     assert desk.commands.console().undo == ""
     assert [each["heard"] for each in desk.events("rule")] == ["bex"]
 
@@ -138,7 +139,7 @@ def test_a_reload_and_a_rule_of_the_church_leave_it_in_force(desk: CoordinatorFi
     dictionary = desk.context.dictionary
     desk.commands.obey(HOLD)
     desk.commands.obey(command("add-rule", heard="filly mun", write="Philemon"))
-    dictionary.load()
+    dictionary.take(Dictionary(desk.settings))
     for heard, text in (("zor", "Zohar"), ("filly mun", "Philemon")):
         assert corrected(dictionary.lexicon, heard).text == text
     desk.commands.obey(command("undo"))
@@ -206,7 +207,7 @@ def test_the_next_run_holds_both(desk: CoordinatorFixture) -> None:
     assert [term.write for term in desk.context.dictionary.glossaries.held("es")] == [("pacto",)]
     desk.hearing.heard_s = 120.0
     desk.commands.obey(command("off-record"))  # the rules' words were said in that time
-    assert not desk.context.dictionary.held
+    assert not desk.context.dictionary._held
     assert not desk.context.dictionary.glossaries.held("es")
 
 

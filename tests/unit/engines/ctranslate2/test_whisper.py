@@ -139,7 +139,7 @@ def test_the_sermon_as_it_grows_takes_no_word_back(
         for end in range(SAMPLE_RATE, pcm.size, round(0.6 * SAMPLE_RATE)):
             ids = [token.id for token in policy.committed]
             heard = whisper.recognize(pcm[:end], final=False, prefix=ids)
-            commit = policy.push(heard.tokens, heard.ends_s, end / SAMPLE_RATE, is_final=False)
+            commit = policy.push(heard.tokens, heard.ends_s, end / SAMPLE_RATE)
             assert not commit.reason
             text = heard.text[: commit.committed[-1].until] if commit.committed else ""
             assert text.startswith(shown)

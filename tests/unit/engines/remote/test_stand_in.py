@@ -232,10 +232,10 @@ class TestRecognizers:
         turns = (heard_in_full("Grace", "to", "yew"), heard_in_full("Grace", "to", "you", "all"))
         with hearing(*turns) as (made, _):
             first = made.recognize(PCM, final=False)
-            commit = policy.push(first.tokens, first.ends_s, 9.0, is_final=False)
+            commit = policy.push(first.tokens, first.ends_s, 9.0)
             assert (commit.committed, commit.reason) == ((), "the recognizer tells no times")
             second = made.recognize(PCM, final=False)
-            commit = policy.push(second.tokens, second.ends_s, 9.0, is_final=False)
+            commit = policy.push(second.tokens, second.ends_s, 9.0)
         assert [token.text.strip() for token in commit.committed] == ["Grace", "to"]
 
     def test_a_server_that_goes_within_a_sentence_takes_back_nothing(self, clock: Clock) -> None:
@@ -290,9 +290,7 @@ def test_real_recognizers_on_both_sides_of_a_break(clock: Clock) -> None:
             heard = golden.pcm[: len(golden.pcm) * step // 4]
             prefix = [token.id for token in policy.committed]
             partial = made.recognize(heard, final=False, prefix=prefix)
-            commit = policy.push(
-                partial.tokens, partial.ends_s, len(heard) / SAMPLE_RATE, is_final=False
-            )
+            commit = policy.push(partial.tokens, partial.ends_s, len(heard) / SAMPLE_RATE)
             assert commit.reason != "the text does not begin as committed"
             assert bool(made.degraded_reason) == (step >= 3)
             shown.append("".join(token.text for token in commit.committed))

@@ -124,7 +124,7 @@ def test_a_partial_says_what_a_commit_policy_asks_for(recognize: Recognize) -> N
     assert heard.ends_s == (1.0, 2.0, 3.0)
     assert heard.committed == 2
     commit = CommitPolicy("alignatt", behind_s=5.0).push(
-        heard.tokens, heard.ends_s, 3.0, is_final=False, unchanging=heard.committed
+        heard.tokens, heard.ends_s, 3.0, unchanging=heard.committed
     )
     assert [token.text for token in commit.committed] == [" one", " two"]
 
