@@ -42,6 +42,7 @@ from pipeline.church.fidelity.doubt import (
     shipped,
 )
 from pipeline.church.fidelity.rarity import counted
+from pipeline.church.scripture import editions
 from pipeline.core.resources import bundled
 from pipeline.core.types import Recognition
 from pipeline.learning.data.acceptance import MOST_WRONG, SHIPPED, write_shipped
@@ -258,7 +259,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = parser.parse_args(argv)
     if arguments.words:
         learnt_from = [pair.en for pairs in written_for_us(SPANISH).values() for pair in pairs]
-        WORDS.write_text(counted(learnt_from), encoding="utf-8")
+        verses = editions.load("nheb").verses.values()
+        WORDS.write_text(counted(learnt_from, verses), encoding="utf-8")
         return 0
     comment, finals = read(arguments.judged)
     if arguments.collect:

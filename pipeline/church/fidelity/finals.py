@@ -14,6 +14,7 @@ from difflib import SequenceMatcher
 from pipeline.church.fidelity import numbers
 from pipeline.church.fidelity.given_text import in_digits
 from pipeline.church.fidelity.numbers import Difference, Quantity
+from pipeline.church.fidelity.rarity import is_unknown
 from pipeline.church.scripture import references
 from pipeline.church.scripture.books import LANGS, Mention
 from pipeline.church.scripture.references import end_of_numbers, find_slot
@@ -287,6 +288,8 @@ _WORDS = {lang: words.names for lang, words in WORDS.items() if words.names}
 _ENDS = frozenset('.!?…:"“«')
 _ALIKE = 0.5
 """Least similarity of a name and a capitalized word that may stand for it."""
+_ALMOST = 0.6
+"""Least similarity of an unknown name and a capitalized word that is its wrong spelling."""
 _SAME = 0.87
 """Least similarity of a name and any other word: "Charity" is not "charité"."""
 
@@ -324,6 +327,8 @@ def kept(
             or _is_name(tokens, at + 1)
         )
         place = _rendering(text, name, langs[1], glossary) if is_certain else None
+        if place is None and is_unknown(name, langs[0]):
+            place = _misspelled(text, name, tokens)
         if place:
             # Replaced at once: the next name is searched for in the changed text.
             checks.append(Check("name", "repaired", name, text[slice(*place)], name))
@@ -364,6 +369,22 @@ def _rendering(text: str, name: str, lang: str, glossary: Glossary | None) -> Sp
         # A person's name has no article: "la Gracia" becomes "Grace".
         start = text[:start].rstrip().rindex(before[0])
     return start, end
+
+
+def _misspelled(text: str, name: str, said: Tokens) -> Span | None:
+    """Return the span of a translation's own spelling of a name; None if unsure.
+
+    A translator that never met a name invents: "Pedroboro" for "Peterborough".
+    """
+    word, tokens = plain(name), Tokens(text)
+    found = [
+        tokens.spans[at]
+        for at, other in enumerate(tokens.words)
+        # "los Powell" for "the Powells" is right; so is an accent.
+        if tokens.is_capital(at) and other not in said.words and word not in (other, f"{other}s")
+        if SequenceMatcher(None, other, word).ratio() > _ALMOST
+    ]
+    return found[0] if len(found) == 1 else None
 
 
 def _has_like(text: str, name: str) -> bool:

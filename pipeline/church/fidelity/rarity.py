@@ -11,6 +11,7 @@ from pipeline.core.resources import bundled
 
 # Neither names nor the first word of a sentence: both have a capital letter.
 _WORD = re.compile(r"(?<![\w'])[a-z][a-z']+")
+_NAME = re.compile(r"(?<=[a-z,;] )[A-Z][a-z]+")
 _MOST = 7
 
 
@@ -27,15 +28,28 @@ def rarity(text: str, lang: str) -> float | None:
     return float(max((_MOST - known.get(word, 0) for word in words), default=0))
 
 
+def is_unknown(word: str, lang: str) -> bool:
+    """Whether the starters have met a source word in one sentence at most.
+
+    False in a language whose words nobody has counted.
+    """
+    return lang == "en" and word.lower() not in _known()
+
+
 @functools.cache
 def _known() -> Mapping[str, int]:
     lines = bundled("models", "doubt", "words_en.txt").read_text(encoding="utf-8").splitlines()
     return {word: step for step, line in enumerate(lines, 1) for word in line.split()}
 
 
-def counted(texts: Iterable[str]) -> str:
-    """Return the file of known words: line n has those of 2**n to 2**(n + 1) texts."""
+def counted(texts: Iterable[str], verses: Iterable[str] = ()) -> str:
+    """Return the file of known words: line n has those of 2**n to 2**(n + 1) texts.
+
+    The first line has the names of `verses` too, from which the starters learn as well.
+    """
     counts = Counter(word for text in texts for word in set(_WORD.findall(text.lower())))
+    for name in {name.lower() for verse in verses for name in _NAME.findall(verse)}:
+        counts[name] = max(counts[name], 2)
     steps: list[list[str]] = [[] for _ in range(_MOST)]
     for word, count in sorted(counts.items()):
         if count > 1:

@@ -19,6 +19,8 @@ def glossary() -> Glossary:
         ("Grace, would you read it?", "Gracia, ¿la leerías?", "Grace, ¿la leerías?"),
         ("Pray for Faith Miller.", "Oren por la fe Miller.", "Oren por Faith Miller."),
         ("Thank Sister Hope for it.", "Gracias a la esperanza.", "Gracias a Hope."),
+        # Names that no translator of ours has met.
+        ("We drove past Peterborough.", "Pasamos por Pedroboro.", "Pasamos por Peterborough."),
     ],
 )
 def test_a_name_is_put_back(said: str, text: str, wanted: str, glossary: Glossary) -> None:
@@ -44,6 +46,9 @@ def test_a_name_of_the_service_is_put_back_and_another_is_marked(glossary: Gloss
         ("Nobody in Philippi slept.", "Nadie durmió en Filipos."),
         ("I love the Lord Jesus.", "Amo al Señor Jesús."),
         ("Beware of the Pharisees, says James.", "Cuídense de los fariseos, dice Santiago."),
+        ("Ahithophel hanged himself.", "Ahitofel se ahorcó."),
+        ("She was born in Azerbaijan.", "Ella nació en Azerbaiyán."),
+        ("We met the Lindsays.", "Conocimos a los Lindsay."),
         ("A Moabite came to us on Palm Sunday.", "Una moabita vino el Domingo de Ramos."),
     ],
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pipeline.church.fidelity.rarity import counted, rarity
+from pipeline.church.fidelity.rarity import counted, is_unknown, rarity
 
 
 def test_one_rare_word_makes_a_sentence_rare() -> None:
@@ -28,9 +28,15 @@ def test_of_an_uncounted_language_nothing_is_known() -> None:
     assert rarity("el Señor es bueno", "es") is None
 
 
+def test_names_of_the_bible_are_known() -> None:
+    assert not is_unknown("Ahithophel", "en")
+    assert is_unknown("Peterborough", "en")
+    assert not is_unknown("Peterborough", "fr")
+
+
 def test_words_stand_in_the_line_of_their_count() -> None:
     texts = ["a lamb and a goat", "the lamb", "a goat, again", "goat", "goat", "once"]
-    lines = counted(texts).splitlines()
-    assert lines[0] == "lamb"  # in two sentences
+    lines = counted(texts, ["And Ahitub begat Zadok."]).splitlines()
+    assert lines[0] == "ahitub lamb zadok"  # in two sentences, or names of verses
     assert lines[1] == "goat"  # in four
     assert not any(lines[2:])
