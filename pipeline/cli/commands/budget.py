@@ -15,6 +15,7 @@ from rich.text import Text
 from pipeline.cli.options import Commands, add_command, print_json, settings_of
 from pipeline.config.schema import Settings
 from pipeline.core.errors import UsageError
+from pipeline.core.files import size_bytes
 from pipeline.core.formats import human_size
 from pipeline.engines.process.gpu_use import gpu_use
 from pipeline.models.automatic import recognizer_name, translator_name
@@ -139,9 +140,7 @@ class _Models:
     def _size(self, role: Role, name: str) -> int:
         if model := self._known.get(name):
             return model.size_bytes
-        path = resolve(role, name, self._library)
-        files = [path] if path.is_file() else [each for each in path.iterdir() if each.is_file()]
-        return sum(file.stat().st_size for file in files)
+        return size_bytes(resolve(role, name, self._library))
 
 
 def _places(arguments: argparse.Namespace) -> list[Place]:

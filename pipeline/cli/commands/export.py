@@ -17,7 +17,7 @@ from pipeline.cli.options import (
     path,
     session_of,
     settings_of,
-    write_bytes_out,
+    write_out,
 )
 from pipeline.config.loader import changed
 from pipeline.config.schema import Settings
@@ -79,7 +79,7 @@ def _export(arguments: argparse.Namespace) -> int:
         content = export(captions, form, which).encode(errors="replace")
     # The name goes to standard error, so that standard output stays empty or is the export.
     if out is not None:
-        write_bytes_out(out, content)
+        write_out(out, content)
         print(f"{folder.name} is in {out}", file=sys.stderr)
         return 0
     # Bytes: as text, Windows would change the line ends, and docx and mp3 are no text at all.

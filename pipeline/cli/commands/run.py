@@ -97,7 +97,7 @@ def _dry_run(arguments: argparse.Namespace) -> int:
         from pipeline.review.report import report  # noqa: PLC0415
 
         page = folder / "report.html"
-        write_out(page, report(folder))
+        write_out(page, report(folder).encode())
         log.info("report", file=str(page))
         if not read_journal(folder):
             log.info("nothing to review", reason="no caption was made")
@@ -247,6 +247,6 @@ def _finish(folder: Path) -> None:
 
     try:
         if not discard_if_empty(folder):
-            write_out(folder / "report.html", report(folder))
+            write_out(folder / "report.html", report(folder).encode())
     except StarkError as error:
         log.warning("no report", session=str(folder), reason=str(error))
