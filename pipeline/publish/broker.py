@@ -222,7 +222,6 @@ class Broker:
         await _close(self._client)
 
     async def _add(self, message: StreamMessage, known: Published) -> None:
-        """Add a message to the stream, and record which one it replaces."""
         from nats.js.errors import APIError  # noqa: PLC0415
 
         old = known.newest.get(message.subject, 0)

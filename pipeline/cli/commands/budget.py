@@ -54,7 +54,6 @@ exit codes: 0 the models of the settings fit, 1 they do not
 
 
 def add(commands: Commands) -> None:
-    """Describe the command."""
     parser = add_command(commands, "budget", _budget, _SAYS, _EPILOG)
     option = parser.add_argument
     option("--gpu", metavar="NAME", help="estimate for another GPU")

@@ -38,7 +38,6 @@ _SETTINGS_FIX = "Correct it there; config.toml as it ships explains every key."
 
 
 def add(commands: Commands) -> None:
-    """Describe the command."""
     says = "Test before a service: settings, microphone, models, port, disk, servers."
     parser = add_command(commands, "check", _check, says)
     option = parser.add_argument

@@ -59,7 +59,6 @@ _SMALL = (
 
 
 def add(commands: Commands) -> None:
-    """Add `demo`."""
     says = "Play a recorded service through everything: wall, phone and desk on one page."
     demo = add_command(commands, "demo", _demo, says)
     add_serving(demo)

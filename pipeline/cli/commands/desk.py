@@ -31,7 +31,6 @@ until that name is revoked here or at the desk.
 
 
 def add(commands: Commands) -> None:
-    """Describe the command."""
     parser = add_command(commands, "desk", _desk, _SAYS)
     parser.epilog = _MORE
     add_reaching(parser)

@@ -33,7 +33,6 @@ _SAYS = "Export a session as subtitles, text, web page, table, JSON or speech."
 
 
 def add(commands: Commands) -> None:
-    """Describe the command."""
     parser = add_command(commands, "export", _export, _SAYS)
     add_session(parser)
     option = parser.add_argument
@@ -126,7 +125,6 @@ def _text_of(folder: Path, lang: str, target: str) -> tuple[Which, str]:
 
 
 def _form_of(out: Path | None, ending: str) -> str:
-    """Return the format for a file's extension. Raises UsageError for an unknown one."""
     form = _SAME.get(ending, ending) if out else "srt"
     if form not in {*FORMATS, DOCX, MP3}:
         message = (

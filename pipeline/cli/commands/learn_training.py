@@ -80,7 +80,6 @@ def _add_training(steps: Commands, name: str, run: Run, says: str) -> argparse.A
 
 
 def _add_translator(steps: Commands, name: str, run: Run, says: str) -> argparse.ArgumentParser:
-    """Add a step that trains a translator."""
     step = _add_training(steps, name, run, says)
     option = step.add_argument
     option("--base", default="", help="model to start from (the one in use)")

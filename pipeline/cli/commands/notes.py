@@ -26,7 +26,6 @@ and they are removed with it. A session in which nobody speaks gives them back.
 
 
 def add(commands: Commands) -> None:
-    """Describe the command and what it can do."""
     whats = add_group(commands, "notes", _SAYS, _EPILOG, "what")
     adding = add_command(whats, "add", _add, "Read notes, and show what is drawn out of them.")
     adding.add_argument("files", nargs="+", metavar="FILE", type=path)

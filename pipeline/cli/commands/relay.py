@@ -19,7 +19,6 @@ viewers need, behind any load balancer, and kill any of them. docs/SCALE.md tell
 
 
 def add(commands: Commands) -> None:
-    """Describe the command."""
     parser = add_command(commands, "relay", _relay, _SAYS, _MORE)
     parser.add_argument("--nats", metavar="URL", help="NATS server: nats://host:4222, tls://host")
     parser.add_argument("--church", help="name of the stream (publish.church)")

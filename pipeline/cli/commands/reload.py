@@ -31,7 +31,6 @@ _EFFECTS = (
 
 
 def add(commands: Commands) -> None:
-    """Describe the command."""
     parser = add_command(commands, "reload", _reload, _SAYS, _MORE)
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     add_reaching(parser)

@@ -42,7 +42,6 @@ _SAYS = "Show a recorded session on the displays again, with its own timing."
 
 
 def add(commands: Commands) -> None:
-    """Describe the command."""
     parser = add_command(commands, "replay", _replay, _SAYS)
     parser.add_argument("session", nargs="?", default="last", help=SESSION)
     says = "playing speed; 2 is twice as fast (1)"

@@ -28,7 +28,6 @@ _SAYS = "Write a web page about a session: delays, corrections, doubtful caption
 
 
 def add(commands: Commands) -> None:
-    """Describe the two commands."""
     parser = add_command(commands, "report", _report, _SAYS)
     add_session(parser)
     says = "true text, such as demo/sermon.json: adds WER and chrF"

@@ -56,8 +56,6 @@ TRIAL = "The translator that ships is for trying things out, not for a service."
 
 @dataclass(frozen=True, slots=True)
 class _Ended:
-    """The result of a daemon's run."""
-
     code: int
     folder: Path
     screen: Screen
@@ -67,7 +65,6 @@ class _Ended:
 
 
 def add(commands: Commands) -> None:
-    """Describe the two commands."""
     for name, run, says in (
         ("run", lambda arguments: serve(settings_of(arguments), "live"), "Caption a service."),
         ("dry-run", _dry_run, "Rehearse: captions reach operators and this terminal only."),

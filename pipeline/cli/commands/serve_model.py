@@ -39,7 +39,6 @@ _ALL_LAYERS = 999
 
 
 def add(commands: Commands) -> None:
-    """Describe the command."""
     parser = add_command(commands, "serve-model", _serve, _SAYS, _EPILOG)
     parser.add_argument(
         "--model", metavar="MODEL", default="", help="model to serve (translate.final.model)"
@@ -70,7 +69,6 @@ def _serve(arguments: argparse.Namespace) -> int:
 
 
 def _command(arguments: argparse.Namespace) -> list[str]:
-    """Return the command of the installed server. Raises ModelError, UsageError."""
     settings = settings_of(arguments).settings
     final = settings.translate.final
     if final.engine == "openai" and not arguments.model:

@@ -52,7 +52,6 @@ _KNOWN = ("type", "utc", "event")
 
 
 def add(commands: Commands) -> None:
-    """Describe the four commands."""
     says = "Say what the running service does; exit code 1 where none captions."
     status = add_command(commands, "status", _status, says)
     status.add_argument("--json", action="store_true", help="print /healthz as it is")
@@ -179,12 +178,10 @@ def _stop(arguments: argparse.Namespace) -> int:
 
 
 def _pass_on(*command: str) -> int:
-    """Run a systemd command in this terminal, and return its exit code."""
     return subprocess.run(command, check=False).returncode  # noqa: S603
 
 
 def _is_suspended(process: psutil.Process) -> bool:
-    """Whether this is a stark-translate that Ctrl-Z has suspended."""
     # It may end meanwhile, or belong to another user.
     with suppress(psutil.Error):
         return process.status() == psutil.STATUS_STOPPED and any(
