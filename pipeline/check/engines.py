@@ -158,18 +158,14 @@ class EngineChecks:
         start_s = time.perf_counter()
         engine.load()
         took_s = time.perf_counter() - start_s
-        model = engine.spec.model
         kernels = f"; kernels: {engine.kernels}" if engine.kernels else ""
-        which = fingerprint(model)
         message = (
-            f"{engine.name} ({which}) loaded in {took_s:.1f} s, "
+            f"{engine.name} ({fingerprint(engine.spec.model)}) loaded in {took_s:.1f} s, "
             f"{human_size(engine.memory_bytes)}{kernels}."
         )
-        if reason := why_degraded(engine):
-            fix = f"Mend the GPU's driver, or set {_section(name)}.{_ON_GPU[role]}."
-            return Passed(f"{message} {reason}", fix, "gpu-unavailable")
-        better = advice(model)
-        return Passed(message, better, "starter-model" if better else "")
+        cpu = f"{_section(name)}.{_ON_GPU.get(role, 'engine')}"
+        fix = f"Mend the GPU's driver, or set {cpu}."
+        return runs(engine, message, fix, "gpu-unavailable")
 
     def _server_checks(self) -> Iterator[Check]:
         if self._settings.stt.engine == "openai":
@@ -358,11 +354,13 @@ def _quick_spec(settings: Settings) -> EngineSpec | None:
     return factory.local_spec(settings) or factory.partial_spec(settings)
 
 
-def why_degraded(engine: EngineProcess) -> str:
-    """Return why an engine is degraded, as a sentence; "" if it is not."""
+def runs(engine: EngineProcess, message: str, fix: str, code: str) -> Passed:
+    """Return the result of an engine that runs; `fix` and `code` are for a degraded one."""
     # Some reasons end with another error's message, which already has a full stop.
-    reason = engine.degraded_reason.rstrip(".")
-    return f"{sentence(reason)}." if reason else ""
+    if reason := engine.degraded_reason.rstrip("."):
+        return Passed(f"{message} {sentence(reason)}.", fix, code)
+    better = advice(engine.spec.model)
+    return Passed(message, better, "starter-model" if better else "")
 
 
 def untried(lang: str) -> Passed:

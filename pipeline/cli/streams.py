@@ -24,7 +24,7 @@ _COMMANDS = {
     if chr(code) not in "\n\t"
 }
 """Control characters for a terminal, which may be in a file's name or key."""
-_GONE = {errno.EPIPE, errno.EIO}
+GONE = {errno.EPIPE, errno.EIO}
 """Write errors when the reader or the terminal is gone."""
 
 
@@ -41,11 +41,6 @@ def ensure() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # in a pipe Windows uses its own encoding
             stream.reconfigure(errors="backslashreplace")
-
-
-def gone(error: OSError) -> bool:
-    """Return whether this error means that nobody reads any more."""
-    return error.errno in _GONE
 
 
 def say(line: str) -> None:

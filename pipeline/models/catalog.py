@@ -57,7 +57,7 @@ def state(store: ModelLibrary, name: str) -> tuple[State, Manifest | None]:
     if manifest is not None:
         # By size: hashes would read gigabytes to print a list.
         return "damaged" if store.faults(manifest) else "here", manifest
-    return "half" if store.is_half(name) else "not here", None
+    return "half" if store.partial(name).is_dir() else "not here", None
 
 
 def _row(store: ModelLibrary, name: str, model: Model | None, *, in_use: bool) -> Row:

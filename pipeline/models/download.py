@@ -23,7 +23,7 @@ from pipeline.models.hub_client import (
     missing_file,
 )
 from pipeline.models.library import Manifest, ModelLibrary, PullProgress, StoredFile
-from pipeline.models.registry import Model, ModelFile, Role, Wheel, hub_id, near, terms_of
+from pipeline.models.registry import Model, ModelFile, Role, Wheel, hub_id, near
 
 _WHISPER = ("config.json", "model.bin", "preprocessor_config.json", "tokenizer.json")
 _MARIAN = ("config.json", "model.bin", "source.spm", "target.spm")
@@ -32,6 +32,8 @@ _VOCABULARIES = {
     for which in ("", "shared_", "source_", "target_")
     for form in ("json", "txt")
 }
+# By licence in lower case: the hub's cards write "gemma", our registry "Gemma".
+_TERMS = {"gemma": "https://ai.google.dev/gemma/terms"}
 _SPARE_BYTES = 50_000_000
 """Bytes to leave free on the disk for the rest of the system."""
 _LOCAL = {"disk-full", "disk-short", "model-busy", "models-unwritable", "terms-not-accepted"}
@@ -91,7 +93,7 @@ class Order:
     @property
     def terms(self) -> str:
         """Address of terms that must be accepted before the pull, "" if there are none."""
-        return terms_of(self.licence)
+        return _TERMS.get(self.licence.casefold(), "")
 
     @property
     def origin(self) -> str:

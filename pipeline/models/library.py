@@ -123,7 +123,7 @@ class ModelLibrary:
         return self.directory / _folder_name(name)
 
     def partial(self, name: str) -> Path:
-        """Return the folder of an unfinished pull. Raises ModelError."""
+        """Return the folder of an unfinished pull, which may not exist. Raises ModelError."""
         return self.directory / _PARTIAL / _folder_name(name)
 
     def manifest(self, name: str) -> Manifest | None:
@@ -153,10 +153,6 @@ class ModelLibrary:
                 yield file.parent.name, Manifest.model_validate_json(file.read_bytes())
             except (OSError, ValidationError):
                 yield file.parent.name, None
-
-    def is_half(self, name: str) -> bool:
-        """Return whether this model has an unfinished pull."""
-        return self.partial(name).is_dir()
 
     def halves(self) -> list[str]:
         """Return the names of unfinished pulls."""

@@ -93,8 +93,7 @@ class Broker:
                         **_credentials(settings),
                         **_trust(settings),
                         name="stark-translate",
-                        # The client must not wait: the caller makes a new connection and reports
-                        # it.
+                        # The client must not wait: the caller reports, and connects anew.
                         allow_reconnect=False,
                         max_reconnect_attempts=1,
                         connect_timeout=_CONNECT_S,
@@ -184,8 +183,7 @@ class Broker:
         config = ConsumerConfig(
             deliver_policy=DeliverPolicy.BY_START_SEQUENCE,
             opt_start_seq=max(1, start),
-            # A relay tracks its own position: after a break it asks for the messages behind its
-            # last number.
+            # A relay tracks its own position: after a break it asks from its last number on.
             ack_policy=AckPolicy.NONE,
         )
         with explained(self._place):
@@ -247,8 +245,7 @@ class Broker:
             timeout=_ANSWER_S,
             # The server refuses it if the subject belongs to another stream by now.
             stream=self._name,
-            # It also refuses a version that a broken line delivers after a newer one, perhaps
-            # after its withdrawal.
+            # It also refuses a version that comes after a newer one, perhaps a withdrawal.
             headers={Header.EXPECTED_LAST_SUBJECT_SEQUENCE: str(expected)},
         )
         return reply.seq
@@ -268,8 +265,7 @@ class Broker:
         try:
             await self._stream.delete_msg(self._name, number)
         except APIError:
-            # The error code is the same for a missing message and for one that cannot be
-            # written.
+            # The code is the same for a missing message and for one that cannot be written.
             with suppress(NotFoundError):
                 await self._stream.get_msg(self._name, number)
                 raise

@@ -31,8 +31,7 @@ until that name is revoked here or at the desk.
 
 
 def add(commands: Commands) -> None:
-    parser = add_command(commands, "desk", _desk, _SAYS)
-    parser.epilog = _MORE
+    parser = add_command(commands, "desk", _desk, _SAYS, _MORE)
     add_reaching(parser)
     add_browser(parser)
     only = parser.add_mutually_exclusive_group()

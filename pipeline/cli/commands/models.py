@@ -195,7 +195,7 @@ def _faults(store: ModelLibrary, name: str) -> list[str]:
     except ModelError as error:
         return [error.message.rstrip(".")]
     if manifest is None:
-        return ["only half fetched" if store.is_half(name) else "not here"]
+        return ["only half fetched" if store.partial(name).is_dir() else "not here"]
     with progress() as bars:
         task = bars.add_task(name, total=manifest.size_bytes)
         return store.faults(manifest, hashes=True, on_bytes=lambda count: bars.advance(task, count))

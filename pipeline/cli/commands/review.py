@@ -33,8 +33,7 @@ _HERE = "127.0.0.1"
 
 
 def add(commands: Commands) -> None:
-    parser = add_command(commands, "review", _review, _SAYS)
-    parser.epilog = _MORE
+    parser = add_command(commands, "review", _review, _SAYS, _MORE)
     add_session(parser)
     parser.add_argument("--host", default=_HERE, help="address to serve on (127.0.0.1)")
     says = "port to serve on (server.port, or any free one)"

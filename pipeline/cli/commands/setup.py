@@ -48,6 +48,7 @@ exit codes: 0 ready, 1 something is missing or does not work yet
 _MANY_READERS = 500
 _PLACES = {"models.directory", "session.directory"}
 """The keys that scripts/install.sh sets in the file that it makes."""
+_DRAFT = "The quick translator makes the finals too."
 _BETTER = "A better one needs 8 cores or a GPU, here or on another machine (docs/REMOTE.md)."
 
 
@@ -288,8 +289,9 @@ def _index(source: str) -> bool:
 
 def _conclude(console: Console, loaded: Loaded, obtained: Mapping[Role, str]) -> None:
     settings = loaded.settings
-    if obtained.get("gemma", STARTER) == STARTER:
-        console.print(Text(f"{TRIAL} {_BETTER}", "yellow"))
+    final = obtained.get("gemma")
+    if final in (None, STARTER):
+        console.print(Text(f"{TRIAL if final else _DRAFT} {_BETTER}", "yellow"))
     console.print("Next: `stark-translate tune --write` once, with nothing else running;")
     console.print("then `stark-translate dry-run` rehearses, and `stark-translate run` captions.")
     address = public_address(settings.server)
