@@ -228,15 +228,11 @@ class Translate(Section):
         return [{"lang": each} if isinstance(each, str) else each for each in targets]
 
     @model_validator(mode="after")
-    def _two_languages(self) -> Translate:
+    def _each_language_once_with_an_engine(self) -> Translate:
         refuse_alike(self.spoken, self.target)
         if self.final.engine == "marian" and self.partial.engine == "none":
             msg = 'translate.final.engine = "marian" needs translate.partial.engine = "marian"'
             raise ValueError(msg)
-        return self
-
-    @model_validator(mode="after")
-    def _each_language_once(self) -> Translate:
         refuse_doubled("" if self.also_spoken else self.source, self.target, self.targets)
         # `into` copies without validation, so inherited values are checked here.
         for alone in map(self.into, self.targets):

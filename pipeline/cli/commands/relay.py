@@ -50,8 +50,7 @@ def _relay(arguments: argparse.Namespace) -> int:
     if not settings.publish.nats:
         raise UsageError("relay-no-server", "A relay needs --nats.", "Give --nats nats://host:4222")
     logs.configure(settings.log.level, settings.log.format)
-    with asyncio.Runner() as runner:
-        return runner.run(_serve(Relay(settings)))
+    return asyncio.run(_serve(Relay(settings)))
 
 
 async def _serve(relay: Relay) -> int:
