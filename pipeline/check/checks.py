@@ -64,14 +64,14 @@ def checks(
     With `audio` the microphone is checked too, for `seconds`.
     """
     settings = loaded.settings
-    sessions = Path(settings.session.directory)
+    sessions, logo = Path(settings.session.directory), partial(_logo, settings.church)
     return [
         # First: `stark-translate check` has a separate exit code for it.
         Check("settings", "Reading the settings", partial(_settings, loaded)),
         Check("dictionary", "Reading the dictionary", partial(_dictionary, settings)),
         *_verses_checks(settings),
         Check("pages", "Reading the display pages", _pages, fix="Install the program again."),
-        *_logo_checks(settings.church),
+        *([Check("logo", "Reading the logo", logo)] if settings.church.logo else []),
         *font_checks(settings),
         *_certificate_checks(settings.server),
         Check("port", "Opening the port", partial(_port, settings.server)),
@@ -147,10 +147,6 @@ def _pages() -> Passed:
         if pages.answer(Request(path, Headers())).status_code != 200:
             raise ServerError("pages-missing", f"The page {path} is not in {bundled('displays')}.")
     return Passed("The audience's and the projector's are there.")
-
-
-def _logo_checks(church: Church) -> tuple[Check, ...]:
-    return (Check("logo", "Reading the logo", partial(_logo, church)),) if church.logo else ()
 
 
 def _logo(church: Church) -> Passed:

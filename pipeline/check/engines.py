@@ -113,7 +113,6 @@ class EngineChecks:
             yield Check("compare", doing, self._compare)
 
     def _translator_checks(self, narrowed: Settings, suffix: str = "") -> Iterator[Check]:
-        """Yield the checks of the local translators into one language; `suffix` names it."""
         translate = narrowed.translate
         engines: dict[str, tuple[Role, Describe, Part]] = {}
         if translate.partial.engine == "marian" or factory.has_local(narrowed):
@@ -159,18 +158,14 @@ class EngineChecks:
         start_s = time.perf_counter()
         engine.load()
         took_s = time.perf_counter() - start_s
-        model = engine.spec.model
         kernels = f"; kernels: {engine.kernels}" if engine.kernels else ""
-        which = fingerprint(model)
         message = (
-            f"{engine.name} ({which}) loaded in {took_s:.1f} s, "
+            f"{engine.name} ({fingerprint(engine.spec.model)}) loaded in {took_s:.1f} s, "
             f"{human_size(engine.memory_bytes)}{kernels}."
         )
-        if reason := why_degraded(engine):
-            fix = f"Mend the GPU's driver, or set {_section(name)}.{_ON_GPU[role]}."
-            return Passed(f"{message} {reason}", fix, "gpu-unavailable")
-        better = advice(model)
-        return Passed(message, better, "starter-model" if better else "")
+        cpu = f"{_section(name)}.{_ON_GPU.get(role, 'engine')}"
+        fix = f"Mend the GPU's driver, or set {cpu}."
+        return runs(engine, message, fix, "gpu-unavailable")
 
     def _server_checks(self) -> Iterator[Check]:
         if self._settings.stt.engine == "openai":
@@ -203,12 +198,9 @@ class EngineChecks:
         """Try the engine that finals are compared with. Rehearsals need it, a service does not."""
         compare = self._settings.translate.compare
         role: Role = "marian" if compare.engine == "marian" else "gemma"
-        spec = partial(factory.compare_spec, self._settings)
+        translate, describe = self._settings.translate, factory.compare_spec
         try:
-            loaded = self._load_translator(
-                "compare", role, self._settings, lambda _: spec(), SECOND
-            )
-            translate = self._settings.translate
+            loaded = self._load_translator("compare", role, self._settings, describe, SECOND)
             tried = self._translate("compare", translate.target, translate.source)
         except (ConfigError, EngineError, ModelError) as error:
             fix = f"{error.fix} A service goes on without it; a rehearsal needs it.".lstrip()
@@ -251,9 +243,9 @@ class EngineChecks:
         return try_recognizer("stt", self._recognizer, source)
 
     def _translate(self, name: str, lang: str, source: str) -> Passed:
-        if name not in self._translators:
-            return untried(source)
-        translator = self._translators[name]
+        translator = self._translators.get(name)
+        if translator is None:  # this pair has no model for this pass
+            return Passed("Not asked for.")
         translator.target = lang  # several languages may share it
         return try_translator(name, translator, source, lang)
 
@@ -362,11 +354,13 @@ def _quick_spec(settings: Settings) -> EngineSpec | None:
     return factory.local_spec(settings) or factory.partial_spec(settings)
 
 
-def why_degraded(engine: EngineProcess) -> str:
-    """Return why an engine is degraded, as a sentence; "" if it is not."""
+def runs(engine: EngineProcess, message: str, fix: str, code: str) -> Passed:
+    """Return the result of an engine that runs; `fix` and `code` are for a degraded one."""
     # Some reasons end with another error's message, which already has a full stop.
-    reason = engine.degraded_reason.rstrip(".")
-    return f"{sentence(reason)}." if reason else ""
+    if reason := engine.degraded_reason.rstrip("."):
+        return Passed(f"{message} {sentence(reason)}.", fix, code)
+    better = advice(engine.spec.model)
+    return Passed(message, better, "starter-model" if better else "")
 
 
 def untried(lang: str) -> Passed:

@@ -61,7 +61,6 @@ def uses_of_gpu(settings: Settings) -> list[str]:
 
 
 def _units() -> list[Unit]:
-    """Return the installed timers and the services that they start."""
     systemctl = shutil.which("systemctl")
     # As systemd's sd_booted() does: containers may have systemctl without a running systemd.
     if systemctl is None or not Path("/run/systemd/system").is_dir():
@@ -119,10 +118,8 @@ def judge_timers(units: Sequence[Unit]) -> Passed:
         # `show` also reports "success" for a service that has never run.
         result = by_name.get(f"{name}.service", {}).get("Result", "success")
         if result != "success":
-            fix = f"journalctl -u {_UNIT}-{name} says why."
-            return Passed(
-                f"{message} The last run of {name} failed: {result}.", fix, "timer-failed"
-            )
+            message = f"{message} The last run of {name} failed: {result}."
+            return Passed(message, f"journalctl -u {_UNIT}-{name} says why.", "timer-failed")
     return Passed(message)
 
 

@@ -14,7 +14,7 @@ import psutil
 from pipeline.check.audio import Heard
 from pipeline.check.audio import judge as judge_sound
 from pipeline.check.checks import standing_checks
-from pipeline.check.engines import another, faster, try_recognizer, try_translator, why_degraded
+from pipeline.check.engines import another, faster, runs, try_recognizer, try_translator
 from pipeline.check.result import Check, Passed
 from pipeline.config.schema import Settings
 from pipeline.core.errors import EngineCancelledError, EngineError, ModelError
@@ -23,7 +23,7 @@ from pipeline.core.languages import language
 from pipeline.engines.process.engine_process import EngineProcess
 from pipeline.engines.process.sharing import process_of
 from pipeline.engines.protocols import Recognizer, Translator
-from pipeline.models.identity import advice, fingerprint
+from pipeline.models.identity import fingerprint
 from pipeline.models.registry import Role
 from pipeline.tuning.plan import HEADROOM_BYTES
 from pipeline.workers.base import Engines
@@ -91,14 +91,10 @@ class RunningChecks:
             why = (process.degraded_reason or "not loaded").rstrip(".")
             message = f"{process.name} does not run: {why}."
             raise EngineError("engine-gone", message, "It is started again by itself; wait.")
-        model = process.spec.model
         memory = human_size(process.memory_bytes)
-        message = f"{process.name} ({fingerprint(model)}) runs, {memory}."
-        if reason := why_degraded(process):
-            fix = "Start the program again before the service; if it stays so, see its log."
-            return Passed(f"{message} {reason}", fix, "engine-degraded")
-        better = advice(model)
-        return Passed(message, better, "starter-model" if better else "")
+        message = f"{process.name} ({fingerprint(process.spec.model)}) runs, {memory}."
+        fix = "Start the program again before the service; if it stays so, see its log."
+        return runs(process, message, fix, "engine-degraded")
 
     def _translate(self, role: Role, translator: Translator, lang: str) -> Passed:
         try:

@@ -7,14 +7,15 @@ import ssl
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import orjson
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus
 
 from pipeline.config.schema import Server
-from pipeline.core.errors import ConfigError, ServerError, StarkError, UsageError
-from pipeline.server.addresses import EVERYWHERE
+from pipeline.core.errors import ConfigError, ServerError, StarkError, UsageError, reading
+from pipeline.server.addresses import EVERYWHERE, page_address
 from pipeline.server.tls import trusting
 
 _ANSWER_S = 20.0
@@ -29,10 +30,10 @@ def ask(server: Server, token: str, message: dict[str, Any], answer: str) -> dic
     Over https the certificate must be that of `server`; its names and dates do not matter here.
     """
     require_port(server)
-    host = _host(server.host)
-    tls = _tls(server)
-    # history=0: no captions, only the answer is wanted.
-    uri = f"{'wss' if tls else 'ws'}://{host}:{server.port}/ws?kind=operator&history=0"
+    tls, page = _tls(server), _page(server)
+    place = urlsplit(page).netloc
+    # The same step turns https into wss. history=0: no captions, only the answer is wanted.
+    uri = f"{page.replace('http', 'ws', 1)}ws?kind=operator&history=0"
     try:
         return asyncio.run(_converse(uri, tls, token, message, answer))
     except InvalidStatus as refused:
@@ -49,13 +50,13 @@ def ask(server: Server, token: str, message: dict[str, Any], answer: str) -> dic
     except OSError:
         raise ServerError(
             "daemon-unreachable",
-            f"No stark-translate answers on {host}:{server.port}.",
+            f"No stark-translate answers on {place}.",
             "Is it running? If server.port or server.host was just changed, give the one that it "
             "has with --port or --host; SIGHUP reaches it in any case.",
         ) from None
     raise ServerError(
         "daemon-unreachable",
-        f"What answers on {host}:{server.port} {problem}.",
+        f"What answers on {place} {problem}.",
         "Give the daemon's port with --port; SIGHUP reaches it in any case.",
     )
 
@@ -97,22 +98,19 @@ def _refusal(code: str, message: str) -> StarkError:
     return ServerError(code, message)
 
 
-def _host(host: str) -> str:
-    """Return the host for an address that reaches a server bound to `host`."""
-    if host in EVERYWHERE:
-        # Clients cannot connect to a wildcard address; the daemon also listens on loopback.
-        host = "::1" if ":" in host else "127.0.0.1"
-    return f"[{host}]" if ":" in host else host
+def _page(server: Server) -> str:
+    """Return the address at which this machine reaches a server."""
+    # Clients cannot connect to a wildcard address; the daemon also listens on loopback.
+    host = "127.0.0.1" if server.host in EVERYWHERE else server.host
+    return page_address(host, server.port, secure=bool(server.tls_cert))
 
 
 def _tls(server: Server) -> ssl.SSLContext | None:
     if not server.tls_cert:
         return None
-    try:
+    place, fix = (
+        f"server.tls_cert: {server.tls_cert}",
+        "Correct the path, and run this as the daemon's user.",
+    )
+    with reading(place, ServerError, "tls-unreadable", fix):
         return trusting(Path(server.tls_cert))
-    except OSError as error:
-        raise ServerError(
-            "tls-unreadable",
-            f"server.tls_cert: {server.tls_cert} cannot be read: {error.strerror or error}.",
-            "Correct the path, and run this as the daemon's user.",
-        ) from None

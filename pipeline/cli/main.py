@@ -168,7 +168,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return broken
     except Exception as error:  # noqa: BLE001 - one without a message is raised again
-        if isinstance(error, OSError) and streams.gone(error):
+        if isinstance(error, OSError) and error.errno in streams.GONE:
             return broken  # the reader of the result is gone
         return _say(error, broken)
     else:

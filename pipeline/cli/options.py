@@ -7,8 +7,9 @@ import os
 import sys
 import tomllib
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import orjson
 
@@ -16,6 +17,7 @@ from pipeline.config.loader import Loaded, load
 from pipeline.core.errors import SessionError, writing
 
 Run = Callable[[argparse.Namespace], int]
+N = TypeVar("N", int, float)
 
 
 class Commands(Protocol):
@@ -90,10 +92,29 @@ def add_serving(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--sessions", metavar="DIR", help="folder in which sessions are recorded")
 
 
+def add_reaching(parser: argparse.ArgumentParser) -> None:
+    """Add the options of a command that asks the running daemon."""
+    parser.add_argument("--host", help="address of the daemon (that of --config)")
+    parser.add_argument("--port", type=int, help="port of the daemon (that of --config)")
+    parser.add_argument("--sessions", metavar="DIR", help="session folder of the daemon")
+
+
 def add_hearing(parser: argparse.ArgumentParser) -> None:
     """Add the options that choose the audio input."""
     parser.add_argument("--device", help="part of the microphone's name (see `devices`)")
     parser.add_argument("--channel", type=int, help="input channel, from 1 (0: mix of all)")
+
+
+def number(kind: Callable[[str], N], least: N, most: N) -> Callable[[str], N]:
+    """Return the type of an option that takes a number of this range."""
+
+    def parsed(text: str) -> N:
+        with suppress(ValueError):
+            if least <= (value := kind(text)) <= most:
+                return value
+        raise argparse.ArgumentTypeError(f"{text!r} is no number between {least} and {most}")
+
+    return parsed
 
 
 def some_file(text: str) -> str:
@@ -181,12 +202,7 @@ def print_json(value: object) -> None:
     sys.stdout.write(orjson.dumps(value, option=orjson.OPT_INDENT_2).decode() + "\n")
 
 
-def write_out(file: Path, text: str) -> None:
-    """Write a file that the command line asks for. Raises SessionError (file-unwritable)."""
-    write_bytes_out(file, text.encode())  # as bytes: each format has its own line ends
-
-
-def write_bytes_out(file: Path, content: bytes) -> None:
+def write_out(file: Path, content: bytes) -> None:
     """Write a file that the command line asks for. Raises SessionError (file-unwritable)."""
     with writing(file, SessionError, "file-unwritable", "Give another --out."):
         file.write_bytes(content)

@@ -32,8 +32,6 @@ from pipeline.protocol.caption import CaptionMessage
 from pipeline.records.summary import SHORT_STAGES
 from pipeline.records.utterance import UtteranceRecord
 
-__all__ = ["LineScreen", "RichScreen", "Screen", "level_bar", "make_screen"]
-
 log = structlog.get_logger()
 
 

@@ -24,7 +24,7 @@ _COMMANDS = {
     if chr(code) not in "\n\t"
 }
 """Control characters for a terminal, which may be in a file's name or key."""
-_GONE = {errno.EPIPE, errno.EIO}
+GONE = {errno.EPIPE, errno.EIO}
 """Write errors when the reader or the terminal is gone."""
 
 
@@ -41,11 +41,6 @@ def ensure() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # in a pipe Windows uses its own encoding
             stream.reconfigure(errors="backslashreplace")
-
-
-def gone(error: OSError) -> bool:
-    """Return whether this error means that nobody reads any more."""
-    return error.errno in _GONE
 
 
 def say(line: str) -> None:
@@ -79,17 +74,17 @@ def moment() -> Iterator[None]:
     """
     # A dumb terminal would print the control code that clears the line.
     shown = sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb"
-    with suppress(OSError):
-        if shown:
-            sys.stderr.write(_MOMENT)
-            sys.stderr.flush()
+
+    def write(text: str) -> None:
+        with suppress(OSError):
+            if shown:
+                print(text, end="", file=sys.stderr, flush=True)
+
+    write(_MOMENT)
     try:
         yield
     finally:
-        with suppress(OSError):
-            if shown:
-                sys.stderr.write(_WIPED)
-                sys.stderr.flush()
+        write(_WIPED)
 
 
 def settle() -> None:

@@ -16,8 +16,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from pipeline.config.spelling import EXPERT, without_expert
-from pipeline.core.errors import ConfigError, writing
+from pipeline.config.spelling import EXPERT, merge, nest, without_expert
+from pipeline.core.errors import ConfigError, reading, writing
 from pipeline.core.files import sync, write_whole
 
 Value: TypeAlias = bool | int | float | str
@@ -48,12 +48,14 @@ def edit(text: str, changes: Mapping[str, Value | Tables]) -> str:
     end = "\r\n" if "\r\n" in text else "\n"  # a file from Windows keeps its line ends
     edited = end.join([*lines, ""])
     # Lines are matched by patterns, which fail on inline tables and long strings: check the result.
-    if not _says(edited, _changed(without_expert(tomllib.loads(text)), changes)):
-        wanted = ", ".join(f"{path} = {toml(value)}" for path, value in changes.items())
+    wanted = without_expert(tomllib.loads(text))
+    merge(wanted, nest(changes))
+    if not _says(edited, wanted):
+        by_hand = ", ".join(f"{path} = {toml(value)}" for path, value in changes.items())
         raise ConfigError(
             "config-not-edited",
             "The settings are written in a way that only a person can edit.",
-            f"Put in by hand: {wanted}.",
+            f"Put in by hand: {by_hand}.",
         )
     return edited
 
@@ -68,12 +70,12 @@ def write(
     ConfigError: config-unreadable, config-not-toml, config-not-edited, config-unwritable.
     """
     file = file.resolve()  # a symbolic link stays a link
+    with reading(file, ConfigError, "config-unreadable"):
+        content = file.read_bytes() if file.exists() else b""
     try:
         # As in the loader: Notepad writes a byte order mark. It is not written again.
-        old = file.read_bytes().decode("utf-8-sig") if file.exists() else ""
+        old = content.decode("utf-8-sig")
         tomllib.loads(old)
-    except OSError as error:
-        raise ConfigError("config-unreadable", f"{file}: {error.strerror}.") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError("config-not-toml", f"{file} is not valid TOML: {error}.") from None
     new = edit(old, changes)
@@ -140,14 +142,3 @@ def _says(text: str, tree: dict[str, Any]) -> bool:
         return without_expert(tomllib.loads(text)) == tree
     except tomllib.TOMLDecodeError:
         return False
-
-
-def _changed(tree: dict[str, Any], changes: Mapping[str, Value | Tables]) -> dict[str, Any]:
-    for path, value in changes.items():
-        *tables, key = path.split(".")
-        node: Any = tree
-        for table in tables:
-            node = node.setdefault(table, {}) if isinstance(node, dict) else {}
-        if isinstance(node, dict):
-            node[key] = value
-    return tree

@@ -30,6 +30,7 @@ from pipeline.config.spelling import (
     drop_gone,
     inherit,
     merge,
+    nest,
     renew_outputs,
     renew_servers,
     used_outputs,
@@ -90,7 +91,7 @@ def load(file: Path | None = None, flags: Mapping[str, Any] | None = None) -> Lo
     if chosen is not None:
         layers.append((str(chosen), _read(chosen)))  # first: later layers win
     layers.append(("environment", _environment()))
-    layers.append(("command line", _nest(flags or {})))
+    layers.append(("command line", nest(flags or {})))
     merged: dict[str, Any] = {}
     origins: dict[str, str] = {}
     renewed, outputs = Renewed(), None
@@ -133,7 +134,7 @@ def file_in_force() -> Path | None:
 def changed(settings: Settings, values: Mapping[str, Any]) -> Settings:
     """Return the settings with some values replaced, by key path. Raises ValidationError."""
     tree = settings.model_dump()
-    merge(tree, _nest(values))
+    merge(tree, nest(values))
     return Settings(**tree)
 
 
@@ -198,26 +199,26 @@ def _is_deeper(tree: Mapping[str, Any], most: int) -> bool:
 
 def _environment() -> dict[str, Any]:
     known = list(Settings.model_fields)
-    for name in os.environ:
+    ours = [name for name in os.environ if name.upper().startswith(PREFIX.rstrip("_"))]
+    # Return early: pydantic would go through every variable for every section.
+    if not ours:
+        return {}
+    for name in ours:
         # STARK_TRANSLATE_SERVER__PORT lacks an underscore and would be ignored silently.
-        if name.upper().startswith(PREFIX.rstrip("_")) and not name.upper().startswith(PREFIX):
+        if not name.upper().startswith(PREFIX):
             raise ConfigError(
                 "config-unknown-key",
                 f"environment: {name}: variables of this program begin with {PREFIX}.",
                 "Write two underscores there, and two between section and key.",
             )
-        if name.upper().startswith(PREFIX):
-            section = name[len(PREFIX) :].split("__")[0].lower()
-            # pydantic checks the keys of known sections, and ignores other variables.
-            if section not in known:
-                raise ConfigError(
-                    "config-unknown-key",
-                    f"environment: {name}: there is no section [{section}].",
-                    _nearest(section, known),
-                )
-    # Return early: pydantic would go through every variable for every section.
-    if not any(name.upper().startswith(PREFIX) for name in os.environ):
-        return {}
+        section = name[len(PREFIX) :].split("__")[0].lower()
+        # pydantic checks the keys of known sections, and ignores other variables.
+        if section not in known:
+            raise ConfigError(
+                "config-unknown-key",
+                f"environment: {name}: there is no section [{section}].",
+                _nearest(section, known),
+            )
     try:
         # The only pydantic source that is used: it parses lists and numbers by their types.
         tree = EnvSettingsSource(Settings)()
@@ -230,20 +231,6 @@ def _environment() -> dict[str, Any]:
         case {"source": str(source)} as translate if source.lstrip().startswith("["):
             with suppress(ValueError, RecursionError):  # then it is refused as it is
                 translate["source"] = json.loads(source)
-    return tree
-
-
-def _nest(flags: Mapping[str, Any]) -> dict[str, Any]:
-    tree: dict[str, Any] = {}
-    for path, value in flags.items():
-        *tables, key = path.split(".")
-        node: Any = tree
-        for table in tables:
-            node = node.setdefault(table, {})
-            if not isinstance(node, dict):
-                message = f"command line: {path} is in {table}, which is set to a value as well."
-                raise ConfigError("config-bad-value", message, "Leave one of the two out.")
-        node[key] = value
     return tree
 
 
@@ -356,9 +343,7 @@ def shown(path: str, value: Any) -> Any:
         return value
     if isinstance(value, list | tuple):  # [[outputs]]
         return [{**each, "url": _place(each["url"]) if each["url"] else ""} for each in value]
-    if not secret.is_address:
-        return "set"
-    return _place(value)
+    return _place(value) if secret.is_address else "set"
 
 
 def _place(value: str) -> str:

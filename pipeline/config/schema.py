@@ -41,7 +41,6 @@ from pipeline.config.targets import (
     Target,
     refuse_alike,
     refuse_doubled,
-    refuse_incomplete,
     spoken_apart,
 )
 
@@ -229,20 +228,18 @@ class Translate(Section):
         return [{"lang": each} if isinstance(each, str) else each for each in targets]
 
     @model_validator(mode="after")
-    def _two_languages(self) -> Translate:
+    def _each_language_once_with_an_engine(self) -> Translate:
         refuse_alike(self.spoken, self.target)
         if self.final.engine == "marian" and self.partial.engine == "none":
             msg = 'translate.final.engine = "marian" needs translate.partial.engine = "marian"'
             raise ValueError(msg)
-        return self
-
-    @model_validator(mode="after")
-    def _each_language_once(self) -> Translate:
         refuse_doubled("" if self.also_spoken else self.source, self.target, self.targets)
-        for target in self.targets:
-            alone = self.into(target)
-            # `into` copies without validation, so inherited values are checked here.
-            refuse_incomplete(target.lang, alone.partial, alone.final)
+        # `into` copies without validation, so inherited values are checked here.
+        for alone in map(self.into, self.targets):
+            if alone.final.engine == "marian" and alone.partial.engine == "none":
+                why = 'final.engine = "marian" needs partial.engine = "marian"'
+                msg = f"translate.targets, {alone.target!r}: no engine is left. {why}"
+                raise ValueError(msg)
         return self
 
     @property
@@ -372,15 +369,20 @@ class Settings(BaseSettings):
     @model_validator(mode="after")
     def _servers_are_named(self) -> Settings:
         translate = self.translate
-        tables: dict[str, OnServer] = {"stt": self.stt, "translate.compare": translate.compare}
+        used: list[tuple[str, str, OnServer]]
+        used = [("stt", "", self.stt), ("translate.compare", "", translate.compare)]
         for each in (translate, *map(translate.into, translate.targets)):
             of = "" if each is translate else f" ({each.target})"
-            tables |= {f"translate.partial{of}": each.partial, f"translate.final{of}": each.final}
-        for table, section in tables.items():
+            used += [("translate.partial", of, each.partial), ("translate.final", of, each.final)]
+        for table, of, section in used:
+            if section.engine == "openai" and not section.server:
+                needs = 'needs server = "NAME", and [servers.NAME] with its url'
+                msg = f'{table}.engine = "openai"{of} {needs}'
+                raise ValueError(msg)
             if section.server and section.server not in self.servers:
                 known = ", ".join(sorted(self.servers)) or "none yet"
                 msg = (
-                    f"{table}.server is {section.server!r}, and there is no "
+                    f"{table}.server is {section.server!r}{of}, and there is no "
                     f"[servers.{section.server}]; named are: {known}"
                 )
                 raise ValueError(msg)

@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal
 from urllib.parse import SplitResult, urlsplit
 
 from pydantic import (
@@ -16,7 +16,6 @@ from pydantic import (
     Field,
     ValidationInfo,
     field_validator,
-    model_validator,
 )
 from pydantic_core import PydanticCustomError
 
@@ -221,18 +220,6 @@ class OnServer(Section):
             msg = f'"{engine}" is gone: use {_GONE[engine]}'
             raise ValueError(msg)
         return engine
-
-    @property
-    def lacks_server(self) -> bool:
-        """Whether the engine needs a server, and none is named."""
-        return self.engine == "openai" and not self.server
-
-    @model_validator(mode="after")
-    def _has_server(self) -> Self:
-        if self.lacks_server:
-            msg = 'engine = "openai" needs server = "NAME", and [servers.NAME] with its url'
-            raise ValueError(msg)
-        return self
 
 
 _WHISPER = {

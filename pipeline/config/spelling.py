@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pipeline.config.publishing import PROGRAMS
+from pipeline.core.errors import ConfigError
 
 EXPERT = "expert"
 """The table for rarely changed keys: `stt.commit_s` in it is commit_s of [stt]."""
@@ -52,6 +53,21 @@ class Renewed:
     origins: dict[str, str] = field(default_factory=dict)
     outputs: dict[tuple[str, str], tuple[str, str]] = field(default_factory=dict)
     """Origin and old path by program and key."""
+
+
+def nest(flags: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the tree of tables for values by key path. Raises ConfigError."""
+    tree: dict[str, Any] = {}
+    for path, value in flags.items():
+        *tables, key = path.split(".")
+        node: Any = tree
+        for table in tables:
+            node = node.setdefault(table, {})
+            if not isinstance(node, dict):
+                message = f"command line: {path} is in {table}, which is set to a value as well."
+                raise ConfigError("config-bad-value", message, "Leave one of the two out.")
+        node[key] = value
+    return tree
 
 
 def merge(base: dict[str, Any], layer: Mapping[str, Any]) -> None:
@@ -167,14 +183,12 @@ def renew_servers(tree: dict[str, Any], origins: Mapping[str, str], renewed: Ren
 
 
 def _rank(origin: str) -> int:
-    """Return the rank of a layer: the file, the environment, the command line."""
     return _LATER.index(origin) if origin in _LATER else -1
 
 
 def _name_server(
     tree: dict[str, Any], section: dict[str, Any], name: str, base: Mapping[str, Any]
 ) -> None:
-    """Move the server keys of `section` into [servers], on top of `base`."""
     found = {key: section[key] for key in _WHERE if key in section}
     if not found or not {**base, **found}.get("url"):
         return

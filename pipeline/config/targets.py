@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal, Self, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
 from pipeline.config.section import (
     NEXT_UTTERANCE,
@@ -61,20 +61,11 @@ class TargetPartial(Partial):
 
     _what_is_set = model_serializer(mode="wrap")(_what_is_set)
 
-    @model_validator(mode="after")
-    def _has_server(self) -> Self:
-        # This overrides OnServer's check of the same name.
-        return self  # the server may be inherited: `refuse_incomplete` checks both together
-
 
 class TargetFinal(Final):
     """`final` of an extra target; keys not set there are inherited from [translate.final]."""
 
     _what_is_set = model_serializer(mode="wrap")(_what_is_set)
-
-    @model_validator(mode="after")
-    def _has_server(self) -> Self:
-        return self
 
 
 class Target(Section):
@@ -132,17 +123,4 @@ def refuse_doubled(source: str, first: str, targets: Sequence[Target]) -> None:
         if langs.count(lang) > 1:
             which = "; translate.target is the first one" if lang == first else ""
             msg = f"translate.targets has {lang!r} twice: list each further one once{which}"
-            raise ValueError(msg)
-
-
-def refuse_incomplete(lang: str, partial: OnServer, final: OnServer) -> None:
-    """Raise ValueError if an extra target, with inherited keys, lacks an engine or server."""
-    if final.engine == "marian" and partial.engine == "none":
-        why = 'final.engine = "marian" needs partial.engine = "marian"'
-        msg = f"translate.targets, {lang!r}: no engine is left. {why}"
-        raise ValueError(msg)
-    for name, part in (("partial", partial), ("final", final)):
-        if part.lacks_server:
-            why = f'{name}.engine = "openai" needs a server, there or in [translate.{name}]'
-            msg = f"translate.targets, {lang!r}: {why}"
             raise ValueError(msg)

@@ -48,6 +48,16 @@ def read_at_most(path: Path, most_bytes: int) -> bytes | None:
     return content if len(content) <= most_bytes else None
 
 
+def size_bytes(path: Path) -> int:
+    """Return the size of a file, or of the files in a folder, without inaccessible ones."""
+    total = 0
+    with suppress(OSError):
+        for file in path.iterdir() if path.is_dir() else [path]:
+            with suppress(OSError):
+                total += file.stat().st_size
+    return total
+
+
 def sync(path: Path) -> None:
     """Flush a file, or a folder's list of names, to the disk. Raises OSError."""
     if not _IS_POSIX and path.is_dir():

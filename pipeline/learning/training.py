@@ -6,9 +6,7 @@ service that starts meanwhile gets the CPU. An interrupted trainer resumes from 
 
 from __future__ import annotations
 
-import argparse
 import importlib.util
-import math
 import os
 import subprocess
 import sys
@@ -67,18 +65,6 @@ class TrainingOrder:
     """Number of sentences per set to measure a Gemma's levels with; 0 is all."""
     target: str = "es"
     """The code of the language that a translator learns."""
-
-
-def minutes_of(text: str) -> float:
-    """Return an option's minutes. Raises ArgumentTypeError."""
-    try:
-        minutes = float(text)
-    except ValueError:
-        minutes = math.nan
-    # With "nan" or "inf" the training would not end, or learn nothing.
-    if not (math.isfinite(minutes) and minutes > 0):
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of minutes, such as 60")
-    return minutes
 
 
 _GENTLY = ("--muon-rate", "2e-4", "--adam-rate", "2e-4")

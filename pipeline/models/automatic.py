@@ -6,8 +6,7 @@ import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-import orjson
-from pydantic import TypeAdapter, ValidationError
+from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from pipeline.config.schema import Settings
 from pipeline.core.errors import ConfigError, ModelError
@@ -24,17 +23,17 @@ FIRST = "whisper-base"
 _KEPT_UP = "tuned.json"
 _MOONSHINE = Path("assets", "tiny-en")
 _KeptUp = TypeAdapter(dict[str, bool])
-_FOR_PEOPLE: dict[Role, str] = {
+FOR_PEOPLE: Mapping[Role, str] = {
     "stt": "recognizer",
     "marian": "quick translator",
     "gemma": "final translator",
 }
+"""The engine of each role, in words."""
 FULL_S = 30.0
 """Whisper's own window, which every model was trained on."""
 PROOF = "proof.json"
 """Its file in the folder of a trained model: how its conversion was verified."""
 _STARTER_S = 10.0
-_SHORTEST_S = 1.0
 
 
 def recognizer_name(settings: Settings) -> str:
@@ -122,11 +121,11 @@ def translators_in_use(settings: Settings) -> dict[Role, str]:
 
 def names_in_use(settings: Settings) -> dict[str, str]:
     """Return the names of the models in use, by the engine's name for people."""
-    names = {_FOR_PEOPLE[role]: name for role, name in models_in_use(settings).items()}
+    names = {FOR_PEOPLE[role]: name for role, name in models_in_use(settings).items()}
     if (engine := settings.stt.engine) == "openai":
-        names[_FOR_PEOPLE["stt"]] = f"{engine}:{settings.stt.server_model}"
+        names[FOR_PEOPLE["stt"]] = f"{engine}:{settings.stt.server_model}"
     elif engine != "whisper":  # the model is a folder: only its last part is shown
-        names[_FOR_PEOPLE["stt"]] = f"{engine}:{Path(names[_FOR_PEOPLE['stt']]).name}"
+        names[FOR_PEOPLE["stt"]] = f"{engine}:{Path(names[FOR_PEOPLE['stt']]).name}"
     return names
 
 
@@ -240,13 +239,12 @@ def _known(model: Path, library: ModelLibrary) -> Model | None:
     )
 
 
+class _Proof(BaseModel):
+    window_s: float = Field(ge=1, le=FULL_S)
+
+
 def _proved_s(proof: Path) -> float | None:
     """Return the window in a proof; None if there is no usable one."""
-    try:
-        facts = orjson.loads(proof.read_bytes())
-    except (OSError, orjson.JSONDecodeError):
-        return None
-    window_s = facts.get("window_s") if isinstance(facts, dict) else None
-    if not isinstance(window_s, int | float) or not _SHORTEST_S <= window_s <= FULL_S:
-        return None
-    return float(window_s)
+    with contextlib.suppress(OSError, ValidationError):
+        return _Proof.model_validate_json(proof.read_bytes()).window_s
+    return None

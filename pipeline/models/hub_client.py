@@ -26,6 +26,8 @@ TIMEOUT_S = 30.0
 _WAITS_S = (1.0, 2.0, 4.0)
 """Waits before the retries of a lost connection; received bytes start the list again."""
 _LOGIN = "`hf auth login`, or set HF_TOKEN"
+CHANGED = "Pull again; if it stays so, a proxy, mirror or filter on the way changes files."
+_GOES_ON = "Pull again: it goes on where it stopped."
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
@@ -86,18 +88,16 @@ def _fetch(file: HubFile, target: Path, watch: PullProgress) -> StoredFile:
         # Only tries without new bytes count: a line that breaks often still makes progress.
         tries = 1 if have > before else tries + 1
         if tries > len(_WAITS_S):
-            raise lost or cut_short(file.path)
+            message = f"The connection to the hub was lost in the middle of {file.path}."
+            raise lost or ModelError("connection-lost", message, _GOES_ON)
         log.info("connection lost, trying again", file=file.path, have=have, error=str(lost))
         time.sleep(_WAITS_S[tries - 1])
     sha256 = digest(target, "sha256", watch.on_checked)
     if not _right(file, target, sha256):
         # A wrong file that stayed would be wrong again at each pull.
         target.unlink()
-        raise ModelError(
-            "model-corrupt",
-            f"{file.path} came with other content than was announced.",
-            "Pull again; if it stays so, a proxy or filter on the way changes files.",
-        )
+        message = f"{file.path} came with other content than was announced."
+        raise ModelError("model-corrupt", message, CHANGED)
     return StoredFile(path=file.path, size_bytes=file.size_bytes, sha256=sha256)
 
 
@@ -147,8 +147,7 @@ def explain(error: Exception, repository: str, revision: str) -> ModelError | No
 
     page = f"{endpoint()}/{repository}"
     match error:
-        # Subclasses first: GatedRepoError inherits from RepositoryNotFoundError, and both are
-        # OSErrors.
+        # Subclasses first: a GatedRepoError is a RepositoryNotFoundError, and both are OSErrors.
         case hub.GatedRepoError():
             code = "model-gated"
             message = f"{repository} is given only to those who have accepted its terms."
@@ -191,15 +190,6 @@ def may_pass(error: Exception) -> bool:
     if isinstance(error, HfHubHTTPError):
         return error.response.status_code >= 500
     return _is_network(error)
-
-
-def cut_short(file: str) -> ModelError:
-    """Return the error for a file that the hub sent only in part."""
-    return ModelError(
-        "connection-lost",
-        f"The connection to the hub was lost in the middle of {file}.",
-        "Pull again: it goes on where it stopped.",
-    )
 
 
 def missing_file(repository: str, revision: str, file: str) -> ModelError:
@@ -250,7 +240,7 @@ def _by_network(error: Exception) -> tuple[str, str, str]:
         fix = "Is this machine on the internet? Behind a proxy set HTTPS_PROXY."
         return "hub-unreachable", f"{endpoint()} cannot be reached: {text}.", fix
     message = f"The connection to the hub was lost: {text or kind}."
-    return "connection-lost", message, "Pull again: it goes on where it stopped."
+    return "connection-lost", message, _GOES_ON
 
 
 def _is_network(error: Exception) -> bool:

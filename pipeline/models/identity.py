@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 from pipeline.config.schema import Settings
@@ -9,7 +10,7 @@ from pipeline.core.errors import ModelError
 from pipeline.models.automatic import models_in_use
 from pipeline.models.integrity import known_files
 from pipeline.models.library import ModelLibrary, digest, nobody
-from pipeline.models.registry import Role, shipped_folder
+from pipeline.models.registry import shipped_folder
 from pipeline.models.resolve import resolve
 from pipeline.records.events import ModelUsed
 
@@ -39,37 +40,31 @@ def fingerprint(model: Path) -> str:
 
 def used_models(settings: Settings) -> tuple[ModelUsed, ...]:
     """Return the models that the settings load, without those that cannot be found."""
-    library, wanted = ModelLibrary.of(settings), models_in_use(settings)
-    found = (
-        _used(role, settings.stt.local_engine if role == "stt" else role, name, library)
-        for role, name in wanted.items()
-    )
-    return tuple(each for each in found if each is not None)
+    found = []
+    for role, name in models_in_use(settings).items():
+        with suppress(ModelError, OSError):  # the engine will say what is wrong with it
+            model = resolve(role, name, ModelLibrary.of(settings))
+            weights = _weights(model)
+            size = weights.stat().st_size
+            hashed = {file: known.sha256 for file, known in known_files(model)}.get(weights, "")
+            # A pulled model has its hash in its manifest; only others are read.
+            if not hashed and size <= _AT_A_START_BYTES:
+                hashed = digest(weights, "sha256", nobody)
+            engine = settings.stt.local_engine if role == "stt" else role
+            found.append(
+                ModelUsed(
+                    engine=engine, setting=name, file=weights.name, size_bytes=size, sha256=hashed
+                )
+            )
+    return tuple(found)
 
 
 def _weights(model: Path) -> Path:
-    """Return a model's weights file; in a folder model.bin, or else the largest .ort file."""
+    """Return a model's weights file; in a folder the largest .ort file, or else model.bin."""
     if not model.is_dir():
         return model
-    if not (model / "model.bin").is_file():
-        files = sorted(model.glob("*.ort"))  # a Moonshine model has several
-        if files:
-            return max(files, key=lambda file: file.stat().st_size)
-    return model / "model.bin"
-
-
-def _used(role: Role, engine: str, name: str, library: ModelLibrary) -> ModelUsed | None:
-    try:
-        model = resolve(role, name, library)
-        weights = _weights(model)
-        size = weights.stat().st_size
-        hashed = {file: known.sha256 for file, known in known_files(model)}.get(weights, "")
-        # A pulled model has its hash in its manifest; only others are read.
-        if not hashed and size <= _AT_A_START_BYTES:
-            hashed = digest(weights, "sha256", nobody)
-    except (ModelError, OSError):  # the engine will say what is wrong with it
-        return None
-    return ModelUsed(engine=engine, setting=name, file=weights.name, size_bytes=size, sha256=hashed)
+    files = sorted(model.glob("*.ort"))  # a Moonshine model has several, and no model.bin
+    return max(files, key=lambda file: file.stat().st_size, default=model / "model.bin")
 
 
 def advice(model: Path) -> str:

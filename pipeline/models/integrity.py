@@ -11,8 +11,9 @@ from pathlib import Path
 import structlog
 from pydantic import TypeAdapter, ValidationError
 
+from pipeline.core.files import size_bytes
 from pipeline.core.threads import Thread
-from pipeline.models.library import MANIFEST, Manifest, StoredFile, digest, nobody
+from pipeline.models.library import MANIFEST, Manifest, StoredFile, nobody
 from pipeline.models.registry import shipped_folder
 
 log = structlog.get_logger()
@@ -40,24 +41,14 @@ def shipped_files(folder: Path) -> tuple[StoredFile, ...]:
     return ()
 
 
-def wrong_sizes(model: Path) -> list[str]:
-    """Return descriptions of what is wrong with a model's files, by their sizes only."""
-    return [fault for file, known in known_files(model) if (fault := _wrong_size(file, known))]
-
-
-def wrong_files(model: Path, on_bytes: Callable[[int], None] = nobody) -> list[str]:
-    """Read a model's files and return what is wrong with them; nothing if no list names them.
-
-    `on_bytes` gets the bytes read since its last call.
-    """
-    found = []
-    for file, known in known_files(model):
-        fault = _wrong_size(file, known)
-        # The size first: a hash takes a minute for a large model.
-        if not fault and digest(file, "sha256", on_bytes) != known.sha256:
-            fault = f"{file} has other content than it was made with"
-        found += [fault] if fault else []
-    return found
+def wrong_files(
+    model: Path, *, hashes: bool = False, on_bytes: Callable[[int], None] = nobody
+) -> list[str]:
+    """Return what is wrong with a model's known files, as `StoredFile.fault` does."""
+    said = (
+        known.fault(file, hashes=hashes, on_bytes=on_bytes) for file, known in known_files(model)
+    )
+    return [fault for fault in said if fault]
 
 
 class BackgroundHashing:
@@ -100,10 +91,7 @@ class BackgroundHashing:
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _LEAST_URGENT)
         with suppress(_StoppedError):
             for model in self._models:
-                try:
-                    wrong = wrong_files(model, self._go_on)
-                except OSError as error:
-                    wrong = [f"{model} cannot be read: {error.strerror}"]
+                wrong = wrong_files(model, hashes=True, on_bytes=self._go_on)
                 for fault in wrong:
                     self._tell(f"{fault}. Fetch or install it again; captions may be nonsense.")
                 log.debug("model hashed", model=str(model), wrong=len(wrong))
@@ -134,15 +122,4 @@ def loading_limit_s(model: Path) -> float:
     """
     if known_files(model):
         return _KNOWN_S
-    with suppress(OSError):
-        files = model.rglob("*") if model.is_dir() else (model,)
-        return _UNKNOWN_S + sum(file.stat().st_size for file in files) / _SLOW_DISK
-    return _UNKNOWN_S
-
-
-def _wrong_size(file: Path, known: StoredFile) -> str:
-    try:
-        size = file.stat().st_size
-    except OSError:
-        return f"{file} is missing"
-    return f"{file} has {size} of {known.size_bytes} bytes" if size != known.size_bytes else ""
+    return _UNKNOWN_S + size_bytes(model) / _SLOW_DISK

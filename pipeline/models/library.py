@@ -53,6 +53,26 @@ class StoredFile(BaseModel):
     size_bytes: int
     sha256: str
 
+    def fault(
+        self, place: Path, *, hashes: bool = False, on_bytes: Callable[[int], None] = nobody
+    ) -> str:
+        """Return what is wrong with this file at `place`, "" if nothing is.
+
+        The size is always compared. With `hashes` the content is compared too, which reads
+        everything; `on_bytes` gets the bytes read since its last call.
+        """
+        try:
+            size = place.stat().st_size
+            if size != self.size_bytes:
+                return f"{place} has {size} of {self.size_bytes} bytes"
+            if hashes and digest(place, "sha256", on_bytes) != self.sha256:
+                return f"{place} has other content than it was made with"
+        except (FileNotFoundError, NotADirectoryError):
+            return f"{place} is missing"
+        except OSError as error:
+            return f"{place} cannot be read: {error.strerror}"
+        return ""
+
 
 class Manifest(BaseModel):
     """The description of a pulled model, stored with its files.
@@ -103,7 +123,7 @@ class ModelLibrary:
         return self.directory / _folder_name(name)
 
     def partial(self, name: str) -> Path:
-        """Return the folder of an unfinished pull. Raises ModelError."""
+        """Return the folder of an unfinished pull, which may not exist. Raises ModelError."""
         return self.directory / _PARTIAL / _folder_name(name)
 
     def manifest(self, name: str) -> Manifest | None:
@@ -134,10 +154,6 @@ class ModelLibrary:
             except (OSError, ValidationError):
                 yield file.parent.name, None
 
-    def is_half(self, name: str) -> bool:
-        """Return whether this model has an unfinished pull."""
-        return self.partial(name).is_dir()
-
     def halves(self) -> list[str]:
         """Return the names of unfinished pulls."""
         folders = [file for file in (self.directory / _PARTIAL).glob("*") if file.is_dir()]
@@ -153,23 +169,13 @@ class ModelLibrary:
     def faults(
         self, manifest: Manifest, *, hashes: bool = False, on_bytes: Callable[[int], None] = nobody
     ) -> list[str]:
-        """Return descriptions of what is wrong with a model's files.
-
-        Sizes are always compared. With `hashes` the contents are compared too, which reads
-        everything; `on_bytes` gets the bytes read since its last call.
-        """
-        faults = []
-        for file in manifest.files:
-            there = self.folder(manifest.name) / file.path
-            # The size first, since a hash reads the whole file.
-            size = _size(there)
-            if size < 0:
-                faults.append(f"{file.path} is missing")
-            elif size != file.size_bytes:
-                faults.append(f"{file.path} has {size} of {file.size_bytes} bytes")
-            elif hashes and digest(there, "sha256", on_bytes) != file.sha256:
-                faults.append(f"{file.path} has other content than was pulled")
-        return faults
+        """Return descriptions of what is wrong with a model's files, as `StoredFile.fault` does."""
+        folder = self.folder(manifest.name)
+        said = (
+            file.fault(folder / file.path, hashes=hashes, on_bytes=on_bytes)
+            for file in manifest.files
+        )
+        return [fault for fault in said if fault]
 
     def require_place(self, name: str) -> None:
         """Check that no folder without our manifest is in the way. Raises ModelError."""
@@ -281,14 +287,6 @@ def link_or_copy(old: Path, target: Path) -> None:
 def again(name: str) -> str:
     """Return a sentence with the command that fetches a model."""
     return f"Fetch it with: stark-translate models pull {name}"
-
-
-def _size(file: Path) -> int:
-    """Return the size of a file, -1 if there is none."""
-    try:
-        return file.stat().st_size if file.is_file() else -1
-    except OSError:
-        return -1
 
 
 def _folder_name(name: str) -> str:

@@ -37,15 +37,8 @@ _HUB_ID = re.compile(rf"({_REPOSITORY})(?:/(.+\.gguf))?")
 # No part is empty or begins with a dot, so no path leads out of the model's folder.
 _PathInModel = Annotated[str, Field(pattern=r"^[\w-][\w.-]*(/[\w-][\w.-]*)*$")]
 _Pause = Annotated[int, Field(ge=0, le=5000)]
-# By licence in lower case: the hub's cards write "gemma", our registry "Gemma".
-_TERMS: Mapping[str, str] = {"gemma": "https://ai.google.dev/gemma/terms"}
 STARTER, TINY = SHIPPED_MODELS
 _TRYING_OUT = "the demo and trying things out; never a service"
-
-
-def terms_of(licence: str) -> str:
-    """Return the address of terms that must be accepted first, "" if there are none."""
-    return _TERMS.get(licence.casefold(), "")
 
 
 def _named(file: Any) -> Any:

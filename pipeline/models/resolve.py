@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from pipeline.core.errors import ModelError
-from pipeline.models.integrity import wrong_sizes
+from pipeline.models.integrity import wrong_files
 from pipeline.models.library import ModelLibrary, again
 from pipeline.models.registry import GGUF_ROLES, KEYS, Role, Shipped, hub_id, near, shipped
 
@@ -105,7 +105,7 @@ def _shipped(model: Shipped, key: str) -> Path:
     # A Gemma is loaded from its file, the others from their folder.
     path = files[0] if role == "gemma" else folder
     # A broken Gemma is left to its engine: then the daemon continues with Marian alone.
-    if role != "gemma" and (wrong := wrong_sizes(path)):
+    if role != "gemma" and (wrong := wrong_files(path)):
         fix = "Install the program again, or check out the repository anew."
         raise ModelError("model-broken", f"{key}: {'; '.join(wrong)}.", fix)
     return path

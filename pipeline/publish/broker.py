@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from pipeline.config.publishing import Publish
-from pipeline.core.errors import PublishError
+from pipeline.core.errors import PublishError, reading
 from pipeline.core.resources import installing
 from pipeline.publish.stream import StreamMessage, all_subjects, stream_name
 
@@ -93,8 +93,7 @@ class Broker:
                         **_credentials(settings),
                         **_trust(settings),
                         name="stark-translate",
-                        # The client must not wait: the caller makes a new connection and reports
-                        # it.
+                        # The client must not wait: the caller reports, and connects anew.
                         allow_reconnect=False,
                         max_reconnect_attempts=1,
                         connect_timeout=_CONNECT_S,
@@ -146,7 +145,7 @@ class Broker:
         with explained(self._place):
             # Wait for both: if one failed, the other would run on over a closed connection.
             added, erased = await asyncio.gather(
-                self._add(message, known), self._erase(known), return_exceptions=True
+                self._add(message, known), self.erase(known), return_exceptions=True
             )
             for problem in (added, erased):
                 if isinstance(problem, BaseException):
@@ -155,7 +154,11 @@ class Broker:
     async def erase(self, known: Published) -> None:
         """Overwrite replaced versions on the server's disk. Raises PublishError."""
         with explained(self._place):
-            await self._erase(known)
+            # A copy: `_add` adds numbers while this waits for the server.
+            for number in tuple(known.replaced):
+                await self._overwrite(number)
+                # Only now: an unconfirmed one is erased over the next connection.
+                known.replaced.discard(number)
 
     async def state(self) -> StreamState:
         """Return the stream's state. Raises PublishError; `publish-no-stream` if there is none."""
@@ -180,8 +183,7 @@ class Broker:
         config = ConsumerConfig(
             deliver_policy=DeliverPolicy.BY_START_SEQUENCE,
             opt_start_seq=max(1, start),
-            # A relay tracks its own position: after a break it asks for the messages behind its
-            # last number.
+            # A relay tracks its own position: after a break it asks from its last number on.
             ack_policy=AckPolicy.NONE,
         )
         with explained(self._place):
@@ -218,7 +220,6 @@ class Broker:
         await _close(self._client)
 
     async def _add(self, message: StreamMessage, known: Published) -> None:
-        """Add a message to the stream, and record which one it replaces."""
         from nats.js.errors import APIError  # noqa: PLC0415
 
         old = known.newest.get(message.subject, 0)
@@ -244,18 +245,10 @@ class Broker:
             timeout=_ANSWER_S,
             # The server refuses it if the subject belongs to another stream by now.
             stream=self._name,
-            # It also refuses a version that a broken line delivers after a newer one, perhaps
-            # after its withdrawal.
+            # It also refuses a version that comes after a newer one, perhaps a withdrawal.
             headers={Header.EXPECTED_LAST_SUBJECT_SEQUENCE: str(expected)},
         )
         return reply.seq
-
-    async def _erase(self, known: Published) -> None:
-        # A copy: `_add` adds numbers while this waits for the server.
-        for number in tuple(known.replaced):
-            await self._overwrite(number)
-            # Only now: an unconfirmed one is erased over the next connection.
-            known.replaced.discard(number)
 
     async def _erase_subject(self, subject: str) -> None:
         """Overwrite every version of a subject in the stream."""
@@ -272,8 +265,7 @@ class Broker:
         try:
             await self._stream.delete_msg(self._name, number)
         except APIError:
-            # The error code is the same for a missing message and for one that cannot be
-            # written.
+            # The code is the same for a missing message and for one that cannot be written.
             with suppress(NotFoundError):
                 await self._stream.get_msg(self._name, number)
                 raise
@@ -293,13 +285,10 @@ def _credentials(settings: Publish) -> dict[str, Any]:
     """Return user and password, or a token, from their file. Raises PublishError."""
     if not settings.credentials:
         return {}
-    file = Path(settings.credentials)
-    try:
+    file, fix = Path(settings.credentials), "It is a file with one line, user:password or a token."
+    place = f"publish.credentials, {file},"
+    with reading(place, PublishError, "publish-credentials", fix, (UnicodeDecodeError,)):
         first, _, password = file.read_text("utf-8").strip().partition(":")
-    except (OSError, UnicodeDecodeError) as error:
-        message = f"publish.credentials, {file}, cannot be read: {error}."
-        fix = "It is a file with one line, user:password or a token."
-        raise PublishError("publish-credentials", message, fix) from None
     return {"user": first, "password": password} if password else {"token": first}
 
 
@@ -310,12 +299,9 @@ def _trust(settings: Publish) -> dict[str, Any]:
     """
     if not settings.ca_file:
         return {}
-    try:
+    place, fix = f"publish.ca_file, {settings.ca_file},", "Give a file with certificates in PEM."
+    with reading(place, PublishError, "publish-ca", fix):
         return {"tls": ssl.create_default_context(cafile=settings.ca_file)}
-    except OSError as error:
-        message = f"publish.ca_file, {settings.ca_file}: {error.strerror or error}."
-        fix = "Give a file with certificates in PEM."
-        raise PublishError("publish-ca", message, fix) from None
 
 
 async def _close(client: Client) -> None:
@@ -373,8 +359,6 @@ def place_of(url: str) -> str:
 
 def explain(error: Exception, place: str) -> PublishError:
     """Return a client's error as a PublishError."""
-    if isinstance(error, PublishError):
-        return error
     # By its number if it has one, else by its words.
     number = getattr(error, "err_code", None)
     text = f"{type(error).__name__} {error}"
@@ -405,5 +389,7 @@ def explained(place: str) -> Iterator[None]:
             raise
         # Nobody cancelled this task: the client cancelled its own waits when its connection broke.
         raise explain(ConnectionError("the connection broke"), place) from error
+    except PublishError:
+        raise
     except Exception as error:
         raise explain(error, place) from error

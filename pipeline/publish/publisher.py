@@ -101,8 +101,6 @@ _MOST = 5_000
 """Limit of captions that wait for the uplink: three hours of speech, a few megabytes."""
 _AGAIN_S = (0.5, 1.0, 2.0, 5.0)
 """Waits before reconnecting; the last one repeats."""
-# Retries do not help: the library must be installed and the program restarted.
-_HOPELESS = ("publish-not-installed",)
 
 
 class Publisher:
@@ -114,7 +112,7 @@ class Publisher:
         self._status = status
         self._status_lock = threading.Lock()
         self._backlog = Backlog(_MOST)
-        self._emit: Emit = _nobody
+        self._emit: Emit
         self._loop: asyncio.AbstractEventLoop | None = None
         self._wake = asyncio.Event()
         self._ending = asyncio.Event()
@@ -185,13 +183,10 @@ class Publisher:
         self._call(self._wake.set)
 
     def _call(self, act: Callable[[], None]) -> None:
-        loop = self._loop
-        if loop is not None:
-            try:
-                # Events of asyncio belong to the loop's thread.
-                loop.call_soon_threadsafe(act)
-            except RuntimeError:  # the loop has just been closed
-                return
+        # Events of asyncio belong to the loop's thread. The loop may just have been closed.
+        with suppress(RuntimeError):
+            if self._loop is not None:
+                self._loop.call_soon_threadsafe(act)
 
     # The thread
 
@@ -212,7 +207,8 @@ class Publisher:
                 await self._publish_all()
             except PublishError as problem:
                 self._tell(problem)
-                if problem.code in _HOPELESS:
+                # No retry: the library must be installed, and the program restarted.
+                if problem.code == "publish-not-installed":
                     return
             # Slightly random, so that many churches do not reconnect to one server together.
             wait_s = _AGAIN_S[min(self._tries, len(_AGAIN_S) - 1)] * random.uniform(0.8, 1.2)  # noqa: S311
@@ -231,7 +227,7 @@ class Publisher:
                 self._known = Published(state.created)
                 self._backlog.again()
             while not self._is_closing:
-                # Before the backlog is read: a message added from now on wakes `_woken`.
+                # Before the backlog is read: a message added from now on ends the wait below.
                 self._wake.clear()
                 while message := self._backlog.first():
                     await broker.publish(message, self._known)
@@ -240,18 +236,12 @@ class Publisher:
                     self._recovered()
                 # `publish` erases earlier replaced versions, but not those that it replaces itself.
                 await broker.erase(self._known)
-                if not await self._woken():
+                try:
+                    await asyncio.wait_for(self._wake.wait(), SIGN_OF_LIFE_S)
+                except TimeoutError:
                     self._offer_status()
         finally:
             await broker.close()
-
-    async def _woken(self) -> bool:
-        """Wait for something to publish; False if a sign of life is due."""
-        try:
-            await asyncio.wait_for(self._wake.wait(), SIGN_OF_LIFE_S)
-        except TimeoutError:
-            return False
-        return True
 
     async def _sleep(self, wait_s: float) -> None:
         with suppress(TimeoutError):
@@ -267,7 +257,3 @@ class Publisher:
         if self._told:
             self._told = ""
             log.info("publishing again", server=place_of(self._settings.nats))
-
-
-def _nobody(_: object) -> None:
-    """Drop a report, since no receiver is set yet."""

@@ -11,7 +11,6 @@ import random
 import secrets
 import time
 from collections import deque
-from collections.abc import Mapping
 from contextlib import suppress
 from datetime import datetime
 
@@ -40,38 +39,29 @@ class Feed:
 
     def __init__(self, hub: Hub, board: CaptionBoard, history: int) -> None:
         self._hub = hub
-        self._boards = {board.target: board}
-        """By target language, the first target first."""
+        self.boards = {board.target: board}
+        """Of the session that displays see, by target language, the first target first."""
         self._history = history
-        self._status: ServiceStatus | None = None
+        self.status: ServiceStatus | None = None
+        """The last published status of the service; None before the first."""
         self._early: dict[str, deque[StreamCaption]] = {}
         """Captions of a session whose status is not known yet, by language."""
         # While it is set, displays show that nothing comes, whatever the status is.
         self._is_lost = False
 
     @property
-    def boards(self) -> Mapping[str, CaptionBoard]:
-        """The boards of the session that displays see, by target language."""
-        return self._boards
-
-    @property
     def board(self) -> CaptionBoard:
         """The board of the first target."""
-        return next(iter(self._boards.values()))
-
-    @property
-    def status(self) -> ServiceStatus | None:
-        """The last published status of the service; None before the first."""
-        return self._status
+        return next(iter(self.boards.values()))
 
     def take(self, item: ServiceStatus | StreamCaption) -> None:
         """Process a message of the stream."""
-        if self._is_lost and self._status:
+        if self._is_lost and self.status:
             self._is_lost = False
-            self._hub.set_state(self._status.state)
+            self._hub.set_state(self.status.state)
         if isinstance(item, ServiceStatus):
             self._on_status(item)
-        elif self._status is None or not is_of(item, self._status.session):
+        elif self.status is None or not is_of(item, self.status.session):
             # The status is published again every 15 s, so the stream may have captions before it.
             # As many as a board keeps: it would drop older ones at once.
             self._early.setdefault(item.lang, deque(maxlen=self._history)).append(item)
@@ -81,13 +71,13 @@ class Feed:
     def lose(self) -> None:
         """Show on the displays that nothing comes from the church."""
         # After the end of the service that is no fault. Blank displays must stay blank.
-        if self._status and self._status.state not in ("ended", "starting", "blank"):
+        if self.status and self.status.state not in ("ended", "starting", "blank"):
             self._is_lost = True
             self._hub.set_state("fault", _LEFT)
 
     def _on_status(self, status: ServiceStatus) -> None:
-        before = self._status
-        self._status = status
+        before = self.status
+        self.status = status
         if before is None or before.session != status.session:
             self._begin(status)
             return
@@ -98,25 +88,25 @@ class Feed:
     def _begin(self, status: ServiceStatus) -> None:
         """Switch to a session, and add its captions that came before its status."""
         log.info("session", name=status.session, source=status.source, targets=status.targets)
-        self._boards = {
+        self.boards = {
             lang: CaptionBoard(status.session, status.source, lang, self._history)
             for lang in status.targets or (status.source,)
         }
-        for lang, board in self._boards.items():
+        for lang, board in self.boards.items():
             for early in self._early.get(lang, ()):
                 if is_of(early, status.session):
                     board.take(early.message)
         self._early.clear()
         # In one message: captions sent before the state would be visible on a blank screen.
         self._hub.adopt(
-            tuple(self._boards.values()),
+            tuple(self.boards.values()),
             status.mode,
             state=status.state,
             notice=NoticeMessage(texts=status.notice),
         )
 
     def _on_caption(self, caption: StreamCaption) -> None:
-        board = self._boards.get(caption.lang)
+        board = self.boards.get(caption.lang)
         # Without a board the status does not name the language, so no display can ask for it.
         if board is not None and (message := board.take(caption.message)):
             self._hub.publish(message, caption.lang)

@@ -15,6 +15,7 @@ import structlog
 from pipeline.config.loader import changed, leaves
 from pipeline.config.schema import Settings
 from pipeline.core.errors import EngineError, ModelError, StarkError
+from pipeline.core.files import size_bytes
 from pipeline.core.resources import bundled
 from pipeline.dictionary.store import Dictionary
 from pipeline.engines.llama_cpp import llama
@@ -269,7 +270,7 @@ def conclude(done: Tuning, settings: Settings, machine: Machine, *, complete: bo
     # Roles have no key in common, so none overwrites another's.
     chosen = {key: value for trial in done.chosen.values() for key, value in trial.values.items()}
     names = {role: model_name(role, settings) for role in figures}
-    sizes = {role: _size_bytes(model_path(role, settings)) for role in figures}
+    sizes = {role: size_bytes(model_path(role, settings)) for role in figures}
     in_use = [
         # An engine may reuse memory that another one freed, so the measured growth may be too
         # small. It needs at least the size of its file.
@@ -296,8 +297,3 @@ def conclude(done: Tuning, settings: Settings, machine: Machine, *, complete: bo
         verdicts=verdicts,
         in_use=in_use,
     )
-
-
-def _size_bytes(path: Path) -> int:
-    files = path.rglob("*") if path.is_dir() else (path,)
-    return sum(file.stat().st_size for file in files if file.is_file())

@@ -15,6 +15,7 @@ from rich.text import Text
 from pipeline.cli.options import Commands, add_command, print_json, settings_of
 from pipeline.config.schema import Settings
 from pipeline.core.errors import UsageError
+from pipeline.core.files import size_bytes
 from pipeline.core.formats import human_size
 from pipeline.engines.process.gpu_use import gpu_use
 from pipeline.models.automatic import recognizer_name, translator_name
@@ -53,7 +54,6 @@ exit codes: 0 the models of the settings fit, 1 they do not
 
 
 def add(commands: Commands) -> None:
-    """Describe the command."""
     parser = add_command(commands, "budget", _budget, _SAYS, _EPILOG)
     option = parser.add_argument
     option("--gpu", metavar="NAME", help="estimate for another GPU")
@@ -67,7 +67,7 @@ def _budget(arguments: argparse.Namespace) -> int:
         message = f"--bandwidth {arguments.bandwidth:g} is no number of GB a second."
         raise UsageError("option-bad-value", message, "Give one above 0, such as 40.")
     models = _Models(settings)
-    needs = models.needs(models.final) if models.final else models.others(on_gpu=None)
+    needs = models.needs()
     places = _places(arguments)
     levels = {place.name: models.levels(place) for place in places}
     here = places[0]
@@ -96,7 +96,7 @@ class _Models:
         self._known = self._library.known
         final = settings.translate.final
         name = translator_name(settings, "gemma")
-        self.final = self._writing(name) if final.engine == "gemma" else None
+        self._final = self._writing(name) if final.engine == "gemma" else None
 
     def others(self, *, on_gpu: bool | None) -> list[Need]:
         """Return what the recognizer and draft translator need; None: as in the settings."""
@@ -110,12 +110,17 @@ class _Models:
         if partial.engine == "marian":
             name = translator_name(self._settings, "marian")
             model = self._known.get(name)
-            needs += quick_needs(model) if model else [self._quick(name)]
+            # A model outside the registry was not measured: this is calculated from its files.
+            size = self._size("marian", name) * 3 // 2 + 30_000_000
+            needs += (
+                quick_needs(model) if model else [Need(f"quick translator: {name}", size, "ram")]
+            )
         return needs
 
-    def needs(self, final: Writing) -> list[Need]:
+    def needs(self) -> list[Need]:
         """Return what all models need with the settings as they are."""
-        return [*self.others(on_gpu=None), *writing_needs(final)]
+        final = writing_needs(self._final) if self._final else ()
+        return [*self.others(on_gpu=None), *final]
 
     def levels(self, place: Place) -> list[Level]:
         """Return every final translator, with the other models beside it."""
@@ -131,17 +136,10 @@ class _Models:
         there = final.gpu_layers != 0 if on_gpu is None else on_gpu
         return Writing(name, self._size("gemma", name), final.context, final.batch, there)
 
-    def _quick(self, name: str) -> Need:
-        # A model outside the registry was not measured: this is calculated from its files.
-        size = self._size("marian", name)
-        return Need(f"quick translator: {name}", size * 3 // 2 + 30_000_000, "ram")
-
     def _size(self, role: Role, name: str) -> int:
         if model := self._known.get(name):
             return model.size_bytes
-        path = resolve(role, name, self._library)
-        files = [path] if path.is_file() else [each for each in path.iterdir() if each.is_file()]
-        return sum(file.stat().st_size for file in files)
+        return size_bytes(resolve(role, name, self._library))
 
 
 def _places(arguments: argparse.Namespace) -> list[Place]:

@@ -20,6 +20,7 @@ from pipeline.cli.options import (
     add_command,
     add_hearing,
     add_serving,
+    number,
     print_json,
     settings_of,
     some_file,
@@ -37,19 +38,13 @@ _SETTINGS_FIX = "Correct it there; config.toml as it ships explains every key."
 
 
 def add(commands: Commands) -> None:
-    """Describe the command."""
     says = "Test before a service: settings, microphone, models, port, disk, servers."
     parser = add_command(commands, "check", _check, says)
     option = parser.add_argument
     option("--json", action="store_true", help="print one JSON object")
     option("--no-audio", action="store_true", help="do not test the microphone")
-    option(
-        "--seconds",
-        type=_seconds,
-        default=3.0,
-        metavar="N",
-        help="seconds to listen to the microphone (3)",
-    )
+    says = "seconds to listen to the microphone (3)"
+    option("--seconds", type=number(float, 0.5, 600), default=3.0, metavar="N", help=says)
     add_serving(parser)
     add_hearing(parser)
     option("--input", type=some_file, metavar="FILE", help="test with an audio file instead")
@@ -149,14 +144,3 @@ def _conclude(
         console.print(Text(f"Ready; {advice} of {len(outcomes)} could be better.", "bold yellow"))
     else:
         console.print(Text(f"Ready: all {len(outcomes)} checks are green.", "bold green"))
-
-
-def _seconds(text: str) -> float:
-    """Return the argument of --seconds. Raises ArgumentTypeError."""
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = 0.0
-    if not 0.5 <= seconds <= 600:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds from 0.5 to 600")
-    return seconds

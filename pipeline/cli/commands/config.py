@@ -14,7 +14,6 @@ from pipeline.config.schema import Settings
 
 
 def add(commands: Commands) -> None:
-    """Describe the command."""
     says = "Print the settings and where each was set."
     parser = add_command(commands, "config", _config, says)
     parser.add_argument("--changed", action="store_true", help="print changed settings only")
@@ -49,7 +48,6 @@ def _config(arguments: argparse.Namespace) -> int:
 
 
 def _print_table(head: str, keys: Mapping[str, Any], origin: str, before: str = "") -> str:
-    """Print keys of a table, its head unless that was the last one; return the head."""
     if head != before:
         print(head)
     for key, value in keys.items():

@@ -59,7 +59,6 @@ _SMALL = (
 
 
 def add(commands: Commands) -> None:
-    """Add `demo`."""
     says = "Play a recorded service through everything: wall, phone and desk on one page."
     demo = add_command(commands, "demo", _demo, says)
     add_serving(demo)
@@ -118,9 +117,12 @@ def sentences(result: Score, models: Iterable[str]) -> list[str]:
     quick = "" if took is None else f"Captions came {took.p50 / 1000:.1f} s after the last word. "
     if took is not None and took.p50 > _LATE_MS:
         quick += "That is late: this machine was too busy, or is too slow. "
-    # Rounded down: 100% would claim that no word was misheard.
-    right = math.floor(100 * (1 - min(1.0, result.wer or 0.0)))
-    parts = [f"{quick}{right}% of the words were heard right."]
+    heard = "It ended before a sentence was over."
+    if result.wer is not None:
+        # Rounded down: 100% would claim that no word was misheard.
+        right = math.floor(100 * (1 - min(1.0, result.wer)))
+        heard = f"{right}% of the words were heard right."
+    parts = [f"{quick}{heard}"]
     if STARTER_MODEL in models:
         parts.append(_SMALL)
     return [*parts, _NEXT]

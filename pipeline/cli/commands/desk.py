@@ -13,7 +13,7 @@ import segno
 
 from pipeline.cli.browser import add_browser, link_with, open_with_token
 from pipeline.cli.control_client import ask, require_port
-from pipeline.cli.options import Commands, add_command, path, settings_of, write_bytes_out
+from pipeline.cli.options import Commands, add_command, add_reaching, path, settings_of, write_out
 from pipeline.config.schema import Settings
 from pipeline.core.errors import ServerError, SessionError
 from pipeline.server.addresses import LOOPBACK, own_address, public_address
@@ -31,12 +31,8 @@ until that name is revoked here or at the desk.
 
 
 def add(commands: Commands) -> None:
-    """Describe the command."""
-    parser = add_command(commands, "desk", _desk, _SAYS)
-    parser.epilog = _MORE
-    parser.add_argument("--host", help="address of the daemon (that of --config)")
-    parser.add_argument("--port", type=int, help="port of the daemon (that of --config)")
-    parser.add_argument("--sessions", metavar="DIR", help="session folder of the daemon")
+    parser = add_command(commands, "desk", _desk, _SAYS, _MORE)
+    add_reaching(parser)
     add_browser(parser)
     only = parser.add_mutually_exclusive_group()
     only.add_argument("--list", action="store_true", help="list paired volunteers")
@@ -81,7 +77,7 @@ def _buttons(settings: Settings, name: str, notices: Sequence[str], out: Path | 
         asked.append((text, f"notice?text={quote_plus(text)}&lang={spoken[0]}&"))
     addresses = {says: f"{place}do/{what}token={token}" for says, what in asked}
     if out is not None:
-        write_bytes_out(out, page(name, addresses))
+        write_out(out, page(name, addresses))
     else:
         for says, address in addresses.items():
             print(f"{says:18}{address}")
@@ -102,11 +98,8 @@ def _list(volunteers: Volunteers) -> int:
 def _revoke(volunteers: Volunteers, name: str) -> int:
     count = volunteers.revoke(name)
     if not count:
-        raise SessionError(
-            "unknown-volunteer",
-            f"No device of {name} is paired.",
-            "stark-translate desk --list names those that are.",
-        )
+        fix = "stark-translate desk --list names those that are."
+        raise SessionError("unknown-volunteer", f"No device of {name} is paired.", fix)
     print(f"{name}: {count} signed out. A service that runs lets go within seconds.")
     return 0
 

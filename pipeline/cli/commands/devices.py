@@ -20,7 +20,6 @@ _HINT = '\nPut a part of a name into config.toml: [audio] device = "..."'
 
 
 def add(commands: Commands) -> None:
-    """Describe the command."""
     parser = add_command(commands, "devices", _devices, "List microphones and other inputs.")
     parser.add_argument(
         "--meter", action="store_true", help="show the level of one input until Ctrl-C"

@@ -17,7 +17,7 @@ from pipeline.cli.options import (
     path,
     session_of,
     settings_of,
-    write_bytes_out,
+    write_out,
 )
 from pipeline.config.loader import changed
 from pipeline.config.schema import Settings
@@ -33,7 +33,6 @@ _SAYS = "Export a session as subtitles, text, web page, table, JSON or speech."
 
 
 def add(commands: Commands) -> None:
-    """Describe the command."""
     parser = add_command(commands, "export", _export, _SAYS)
     add_session(parser)
     option = parser.add_argument
@@ -79,7 +78,7 @@ def _export(arguments: argparse.Namespace) -> int:
         content = export(captions, form, which).encode(errors="replace")
     # The name goes to standard error, so that standard output stays empty or is the export.
     if out is not None:
-        write_bytes_out(out, content)
+        write_out(out, content)
         print(f"{folder.name} is in {out}", file=sys.stderr)
         return 0
     # Bytes: as text, Windows would change the line ends, and docx and mp3 are no text at all.
@@ -126,7 +125,6 @@ def _text_of(folder: Path, lang: str, target: str) -> tuple[Which, str]:
 
 
 def _form_of(out: Path | None, ending: str) -> str:
-    """Return the format for a file's extension. Raises UsageError for an unknown one."""
     form = _SAME.get(ending, ending) if out else "srt"
     if form not in {*FORMATS, DOCX, MP3}:
         message = (

@@ -32,7 +32,6 @@ How to add your own: docs/GLOSSARY.md.
 
 
 def add(commands: Commands) -> None:
-    """Describe the command and what it can do."""
     whats = add_group(commands, "glossary", _SAYS, _EPILOG, "what")
     listing = add_command(whats, "list", _list, "List the entries, the church's own marked.")
     listing.add_argument("word", nargs="?", default="", help="list only entries with this word")

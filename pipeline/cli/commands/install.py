@@ -82,7 +82,6 @@ class Entry:
 
 
 def add(commands: Commands) -> None:
-    """Describe the commands."""
     for name, run, says in (
         ("install", _install, _SAYS),
         ("uninstall", _uninstall, "Take away what `install` has written; all else stays."),
@@ -178,7 +177,6 @@ def _systemd(command: Sequence[str], folder: Path, home: Path) -> Entry:
 
 
 def _quoted(word: str) -> str:
-    """Return a word quoted for a systemd command."""
     for letter, escaped in (("\\", "\\\\"), ('"', '\\"'), ("%", "%%"), ("$", "$$")):
         word = word.replace(letter, escaped)
     return f'"{word}"' if " " in word or "'" in word else word

@@ -48,7 +48,6 @@ docs/LEARNING.md tells the whole way.
 
 
 def add(commands: Commands) -> None:
-    """Describe the command and its steps."""
     steps = add_group(commands, "learn", _SAYS, _EPILOG, "step")
     says = "Collect training pairs, sound and new words from services."
     option = _add_reading(steps, "collect", _collect, says, "what would be kept").add_argument
@@ -96,7 +95,6 @@ def _add_reading(
 
 
 def _folders(arguments: argparse.Namespace, directory: Path) -> list[Path]:
-    """Return the named sessions, or all if none is named. Raises SessionError."""
     return [find_session(name, directory) for name in arguments.names] or sessions(directory)
 
 

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 
-from pipeline.cli.options import Commands, Run, add_command, path, settings_of
+from pipeline.cli.options import Commands, Run, add_command, number, path, settings_of
 from pipeline.config.schema import Settings
 from pipeline.core import logs
 from pipeline.learning.compare import (
@@ -89,11 +89,8 @@ def progress() -> Progress:
     )
 
 
-def count_of(text: str) -> int:
-    """Return the count that an option asks for, at least 1. Raises ArgumentTypeError."""
-    if not text.isdecimal() or (count := int(text)) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no count, such as 20")
-    return count
+count_of = number(int, 1, 1_000_000)
+"""The type of an option that takes a count."""
 
 
 def _compare(arguments: argparse.Namespace) -> int:
@@ -160,15 +157,8 @@ def _deploy(arguments: argparse.Namespace) -> int:
         return 0
     # One step at a time: a timer's cycle may use the data folder at the same time.
     with data.hold(), Console(stderr=True).status(f"Copying {arguments.model}"):
-        made = deploy(
-            loaded,
-            data,
-            role,
-            arguments.model,
-            name,
-            prompt=arguments.prompt,
-            force=arguments.force,
-        )
+        prompt, force = arguments.prompt, arguments.force
+        made = deploy(loaded, data, role, arguments.model, name, prompt=prompt, force=force)
     _say_switch(made, loaded.file)
     print(f"To go back: stark-translate learn rollback --role {role}")
     return 0

@@ -7,10 +7,9 @@ import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal
 
 from pipeline.cli.commands.learn_models import add_step, count_of, opened, progress
-from pipeline.cli.options import Commands, Run, assignment, path, settings_of
+from pipeline.cli.options import Commands, Run, assignment, number, path, settings_of
 from pipeline.config.schema import Settings
 from pipeline.core import logs
 from pipeline.core.errors import ConfigError, UsageError
@@ -30,61 +29,49 @@ from pipeline.learning.teach.teaching import (
 from pipeline.learning.training import (
     TrainingOrder,
     commands,
-    minutes_of,
     require_trainers,
     train,
 )
 from pipeline.models.automatic import require_languages, translator_name
 from pipeline.models.library import ModelLibrary
-from pipeline.models.registry import KEYS
+from pipeline.models.registry import KEYS, Role
 from pipeline.models.resolve import resolve
 
 
 def add_training_steps(steps: Commands) -> None:
     """Describe the steps."""
     says = "Train a translator on a mix (in a checkout, after `make train`); it can be resumed."
-    option = _add_training(steps, "translate", _translate, says).add_argument
+    option = _add_translator(steps, "translate", _translate, says).add_argument
     option("--role", choices=["gemma", "marian"], default="marian", help="%(default)s")
-    option("--base", default="", help="model to start from (the one in use)")
-    option("--mix", type=path, metavar="DIR", help="training mix (mix in the data folder)")
     option("--out", type=path, metavar="DIR", help="folder to write (ROLE in the data folder)")
-    option("--levels", default="", help="levels of a Gemma, such as Q8_0,Q4_K_M (all)")
-    says = "of each set that a Gemma's levels translate (all)"
-    option("--sentences", type=count_of, default=0, metavar="N", help=says)
     says = "Train the recognizer on kept sound (in a checkout, after `make train`)."
     option = _add_training(steps, "hear", _hear, says).add_argument
     option("--base", default="", help="Whisper to start from (the one in use)")
     option("--sound", type=path, metavar="DIR", help="training sound (audio in the data folder)")
     option("--out", type=path, metavar="DIR", help="folder to write (stt in the data folder)")
-    option(
-        "--batch", type=count_of, default=8, metavar="N", help="utterances per step (%(default)s)"
-    )
+    says = "utterances per step (%(default)s)"
+    option("--batch", type=count_of, default=8, metavar="N", help=says)
     option("--device", choices=["cpu", "cuda"], default="cpu", help="%(default)s")
     says = "Train a translator on the translations of a better one, on half of a mix."
-    option = _add_training(steps, "distill", _distill, says).add_argument
+    option = _add_translator(steps, "distill", _distill, says).add_argument
     says = "who learns: the draft or the final translator (%(default)s)"
-    option("--student", choices=["marian", "gemma"], default="marian", help=says)
+    option("--student", dest="role", choices=["marian", "gemma"], default="marian", help=says)
     says = "name or path of the teacher, or its name on a server (the final model in use)"
     option("--teacher", default="", metavar="MODEL", help=says)
     says = "a setting for the teacher alone: --set translate.final.server=gpu; may be repeated"
     option("--set", dest="of_teacher", type=assignment, action="append", default=[],
            metavar="KEY=VALUE", help=says)  # fmt: skip
-    option("--base", default="", help="student to start from (the model in use)")
-    option("--levels", default="", help="levels of a Gemma, such as Q8_0,Q4_K_M (all)")
-    option("--mix", type=path, metavar="DIR", help="training mix (mix in the data folder)")
     says = "folder to write (distill, or distill-gemma, in the data folder)"
     option("--out", type=path, metavar="DIR", help=says)
     says = "1: learn from the whole mix; 2: go on with its sermons (%(default)s)"
     option("--round", type=int, choices=[1, 2], default=1, help=says)
-    says = "of each set that a Gemma's levels translate (all)"
-    option("--sentences", type=count_of, default=0, metavar="N", help=says)
 
 
 def _add_training(steps: Commands, name: str, run: Run, says: str) -> argparse.ArgumentParser:
     """Add a step with the options that all training steps have."""
     step = add_step(steps, name, run, says)
     says = "training time in minutes (%(default)g)"
-    step.add_argument("--minutes", type=minutes_of, default=60, help=says)
+    step.add_argument("--minutes", type=number(float, 0.001, 10_000), default=60, help=says)
     says = "ends after so many, if before --minutes"
     step.add_argument("--steps", type=count_of, default=0, metavar="N", help=says)
     step.add_argument("--threads", type=count_of, default=1, metavar="N", help="%(default)s")
@@ -92,16 +79,37 @@ def _add_training(steps: Commands, name: str, run: Run, says: str) -> argparse.A
     return step
 
 
+def _add_translator(steps: Commands, name: str, run: Run, says: str) -> argparse.ArgumentParser:
+    step = _add_training(steps, name, run, says)
+    option = step.add_argument
+    option("--base", default="", help="model to start from (the one in use)")
+    option("--mix", type=path, metavar="DIR", help="training mix (mix in the data folder)")
+    option("--levels", default="", help="levels of a Gemma, such as Q8_0,Q4_K_M (all)")
+    says = "of each set that a Gemma's levels translate (all)"
+    option("--sentences", type=count_of, default=0, metavar="N", help=says)
+    return step
+
+
 def _translate(arguments: argparse.Namespace) -> int:
     settings, data = opened(arguments)
-    role: Literal["gemma", "marian"] = arguments.role
-    base_of = _marian_base if role == "marian" else _gemma_base
-    base = base_of(settings, arguments.base)
-    order = TrainingOrder(
-        role=role,
-        base=base,
+    order = _translator_order(
+        arguments,
+        settings,
+        base=_base(arguments.role, settings, arguments.base),
         material=arguments.mix or data.path / "mix",
-        out=arguments.out or data.path / role,
+        out=arguments.out or data.path / arguments.role,
+    )
+    return _run_training(order, dry_run=arguments.dry_run)
+
+
+def _translator_order(
+    arguments: argparse.Namespace, settings: Settings, *, base: Path, material: Path, out: Path
+) -> TrainingOrder:
+    return TrainingOrder(
+        role=arguments.role,
+        base=base,
+        material=material,
+        out=out,
         minutes=arguments.minutes,
         threads=arguments.threads,
         more=_steps(arguments),
@@ -109,29 +117,20 @@ def _translate(arguments: argparse.Namespace) -> int:
         sentences=arguments.sentences,
         target=settings.translate.target,
     )
-    return _run_training(order, dry_run=arguments.dry_run)
 
 
-def _marian_base(settings: Settings, named: str) -> Path:
-    """Return the Marian that a training begins from, the one in use if none is named.
+def _base(role: Role, settings: Settings, named: str) -> Path:
+    """Return the translator that a training begins from, the one in use if none is named.
 
-    Raises ModelError; ConfigError if it translates other languages: its vocabulary lacks these.
+    Raises ModelError; ConfigError if a Marian translates other languages: its vocabulary lacks
+    these. Whether a Gemma's vocabulary can be trained, its trainer checks.
     """
-    name = named or translator_name(settings, "marian")
-    key = "--base" if named else KEYS["marian"]
-    require_languages("marian", name, settings, key=key)
-    return resolve("marian", name, ModelLibrary.of(settings), key=key)
-
-
-def _gemma_base(settings: Settings, named: str) -> Path:
-    """Return the file or folder that a training begins from, the file in use if none is named.
-
-    The trainer checks whether its vocabulary can be trained. Raises ModelError.
-    """
-    if named and Path(named).exists():  # a Hugging Face folder, which no service can use
-        return Path(named)
-    model, key = translator_name(settings, "gemma", named), "--base" if named else KEYS["gemma"]
-    return resolve("gemma", model, ModelLibrary.of(settings), key=key)
+    if role == "gemma" and named and Path(named).exists():
+        return Path(named)  # a Hugging Face folder, which no service can use
+    name, key = translator_name(settings, role, named), "--base" if named else KEYS[role]
+    if role == "marian":
+        require_languages(role, name, settings, key=key)
+    return resolve(role, name, ModelLibrary.of(settings), key=key)
 
 
 def _hear(arguments: argparse.Namespace) -> int:
@@ -205,12 +204,11 @@ def _orders(
 ) -> tuple[TeachingOrder, TrainingOrder]:
     """Return the order for the teacher, then the student's training order. Raises ModelError."""
     translate = teacher.settings.translate
-    role: Literal["marian", "gemma"] = arguments.student
+    role: Role = arguments.role
     out: Path = arguments.out or data.path / ("distill" if role == "marian" else "distill-gemma")
     second = arguments.round == 2
-    base_of = _marian_base if role == "marian" else _gemma_base
     # A second round continues with the model of the first one.
-    base = base_of(settings, arguments.base or (str(out / "model") if second else ""))
+    base = _base(role, settings, arguments.base or (str(out / "model") if second else ""))
     # Files are compared, not names: two names may lead to one model.
     if teacher.engine == role:
         taught_by = resolve(role, teacher.model, ModelLibrary.of(teacher.settings))
@@ -228,17 +226,8 @@ def _orders(
         langs=(translate.source, translate.target),
         parts=("sermon",) if second else (),
     )
-    training = TrainingOrder(
-        role=role,
-        base=base,
-        material=teaching.out / MIX,
-        out=teaching.out,
-        minutes=arguments.minutes,
-        threads=arguments.threads,
-        more=_steps(arguments),
-        levels=arguments.levels,
-        sentences=arguments.sentences,
-        target=translate.target,
+    training = _translator_order(
+        arguments, teacher.settings, base=base, material=teaching.out / MIX, out=teaching.out
     )
     return teaching, training
 

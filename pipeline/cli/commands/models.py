@@ -65,7 +65,6 @@ _STYLES: Mapping[State, str] = {
 
 
 def add(commands: Commands) -> None:
-    """Describe the command and what it can do."""
     whats = add_group(commands, "models", _SAYS, _EPILOG, "what")
     listing = _add(whats, "list", _list, "List the models that can be named in the settings.")
     listing.add_argument("--json", action="store_true", help="print one JSON array")
@@ -159,7 +158,6 @@ def _pull(arguments: argparse.Namespace) -> int:
 
 
 def _pull_one(name: str, store: ModelLibrary, arguments: argparse.Namespace) -> None:
-    """Fetch one model, unless it is complete already. Raises ModelError."""
     if name in SHIPPED_MODELS:
         print(_SHIPS.format(name))
         return
@@ -197,7 +195,7 @@ def _faults(store: ModelLibrary, name: str) -> list[str]:
     except ModelError as error:
         return [error.message.rstrip(".")]
     if manifest is None:
-        return ["only half fetched" if store.is_half(name) else "not here"]
+        return ["only half fetched" if store.partial(name).is_dir() else "not here"]
     with progress() as bars:
         task = bars.add_task(name, total=manifest.size_bytes)
         return store.faults(manifest, hashes=True, on_bytes=lambda count: bars.advance(task, count))

@@ -9,7 +9,8 @@ from pathlib import Path
 from pipeline.church.notes.notes import Notes, joined, written
 from pipeline.church.notes.notes_files import NOTES, content_of, draw_out, read_notes, write_notes
 from pipeline.cli.options import Commands, add_command, add_group, add_sessions, path, settings_of
-from pipeline.core.errors import NotesError
+from pipeline.config.schema import Settings
+from pipeline.core.errors import NotesError, writing
 from pipeline.dictionary.store import Dictionary
 
 _SAYS = "Read names and verses from sermon notes, for the next service."
@@ -25,7 +26,6 @@ and they are removed with it. A session in which nobody speaks gives them back.
 
 
 def add(commands: Commands) -> None:
-    """Describe the command and what it can do."""
     whats = add_group(commands, "notes", _SAYS, _EPILOG, "what")
     adding = add_command(whats, "add", _add, "Read notes, and show what is drawn out of them.")
     adding.add_argument("files", nargs="+", metavar="FILE", type=path)
@@ -34,13 +34,13 @@ def add(commands: Commands) -> None:
         add_sessions(part)
 
 
-def _place(arguments: argparse.Namespace) -> Path:
-    return Path(settings_of(arguments).settings.session.directory) / NOTES
+def _place(settings: Settings) -> Path:
+    return Path(settings.session.directory) / NOTES
 
 
 def _add(arguments: argparse.Namespace) -> int:
-    place = _place(arguments)
     settings = settings_of(arguments).settings
+    place = _place(settings)
     lang, known = settings.translate.source, Dictionary(settings).known_names
     # New files are added; the notes so far may have been corrected by hand.
     notes = [read_notes(place)] if place.exists() else []
@@ -56,19 +56,18 @@ def _add(arguments: argparse.Namespace) -> int:
 
 
 def _show(arguments: argparse.Namespace) -> int:
-    _print(read_notes(_place(arguments)))
+    _print(read_notes(_place(settings_of(arguments).settings)))
     return 0
 
 
 def _remove(arguments: argparse.Namespace) -> int:
-    place = _place(arguments)
-    try:
-        # No check first whether it exists: a service that begins may take it in between.
-        place.unlink()
-    except FileNotFoundError:
-        raise NotesError("notes-missing", f"{place}: there are no notes.") from None
-    except OSError as error:
-        raise NotesError("notes-unwritable", f"{place}: {error.strerror}.") from None
+    place = _place(settings_of(arguments).settings)
+    with writing(place, NotesError, "notes-unwritable"):
+        try:
+            # No check first whether it exists: a service that begins may take it in between.
+            place.unlink()
+        except FileNotFoundError:
+            raise NotesError("notes-missing", f"{place}: there are no notes.") from None
     print("The next service knows nothing beforehand.")
     return 0
 

@@ -19,7 +19,6 @@ viewers need, behind any load balancer, and kill any of them. docs/SCALE.md tell
 
 
 def add(commands: Commands) -> None:
-    """Describe the command."""
     parser = add_command(commands, "relay", _relay, _SAYS, _MORE)
     parser.add_argument("--nats", metavar="URL", help="NATS server: nats://host:4222, tls://host")
     parser.add_argument("--church", help="name of the stream (publish.church)")
@@ -51,8 +50,7 @@ def _relay(arguments: argparse.Namespace) -> int:
     if not settings.publish.nats:
         raise UsageError("relay-no-server", "A relay needs --nats.", "Give --nats nats://host:4222")
     logs.configure(settings.log.level, settings.log.format)
-    with asyncio.Runner() as runner:
-        return runner.run(_serve(Relay(settings)))
+    return asyncio.run(_serve(Relay(settings)))
 
 
 async def _serve(relay: Relay) -> int:

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from pipeline.cli.control_client import ask
-from pipeline.cli.options import Commands, add_command, print_json, settings_of
+from pipeline.cli.options import Commands, add_command, add_reaching, print_json, settings_of
 from pipeline.core.errors import ConfigError
 from pipeline.server.operator_token import FILE, kept_token
 
@@ -31,12 +31,9 @@ _EFFECTS = (
 
 
 def add(commands: Commands) -> None:
-    """Describe the command."""
     parser = add_command(commands, "reload", _reload, _SAYS, _MORE)
     parser.add_argument("--json", action="store_true", help="print one JSON object")
-    parser.add_argument("--host", help="address of the daemon (that of --config)")
-    parser.add_argument("--port", type=int, help="port of the daemon (that of --config)")
-    parser.add_argument("--sessions", metavar="DIR", help="session folder of the daemon")
+    add_reaching(parser)
 
 
 def _reload(arguments: argparse.Namespace) -> int:
@@ -48,8 +45,7 @@ def _reload(arguments: argparse.Namespace) -> int:
     token = settings.operator.token or kept_token(Path(settings.session.directory))
     answer = ask(settings.server, token, {"type": "command", "name": "reload"}, "reloaded")
     if arguments.json:
-        changes = {key: value for key, value in answer.items() if key != "type"}
-        print_json(changes)
+        print_json({key: value for key, value in answer.items() if key != "type"})
     else:
         _show(Console(highlight=False), answer)
     return 0

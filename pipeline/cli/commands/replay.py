@@ -19,6 +19,7 @@ from pipeline.cli.options import (
     Commands,
     add_command,
     add_serving,
+    number,
     session_of,
     settings_of,
 )
@@ -38,16 +39,13 @@ from pipeline.server.hub import Hub
 from pipeline.session.reader import Session
 
 _SAYS = "Show a recorded session on the displays again, with its own timing."
-_FASTEST = 1000.0
 
 
 def add(commands: Commands) -> None:
-    """Describe the command."""
     parser = add_command(commands, "replay", _replay, _SAYS)
     parser.add_argument("session", nargs="?", default="last", help=SESSION)
-    parser.add_argument(
-        "--speed", type=_speed, default=1.0, help="playing speed; 2 is twice as fast (1)"
-    )
+    says = "playing speed; 2 is twice as fast (1)"
+    parser.add_argument("--speed", type=number(float, 0.01, 1000), default=1.0, help=says)
     add_serving(parser)
 
 
@@ -60,13 +58,6 @@ def _replay(arguments: argparse.Namespace) -> int:
         return asyncio.run(replay.run())
     finally:
         screen.close()
-
-
-def _speed(text: str) -> float:
-    with suppress(ValueError):
-        if 0 < (speed := float(text)) <= _FASTEST:
-            return speed
-    raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0 and up to {_FASTEST:g}")
 
 
 _MODE: Mode = "demo"

@@ -15,7 +15,7 @@ from pipeline.cli.options import (
     path,
     session_of,
     settings_of,
-    write_bytes_out,
+    write_out,
 )
 from pipeline.core.errors import SessionError, UsageError
 from pipeline.learning.dashboard import dashboard
@@ -28,7 +28,6 @@ _SAYS = "Write a web page about a session: delays, corrections, doubtful caption
 
 
 def add(commands: Commands) -> None:
-    """Describe the two commands."""
     parser = add_command(commands, "report", _report, _SAYS)
     add_session(parser)
     says = "true text, such as demo/sermon.json: adds WER and chrF"
@@ -73,10 +72,10 @@ def _write(out: Path, page: str) -> None:
     """Write a web page, or print it. Raises UsageError, SessionError."""
     match out.suffix.lower():
         case ".html" | ".htm":
-            write_bytes_out(out, page.encode())
+            write_out(out, page.encode())
         # Made by a browser: it knows every script, and the page's own print styles.
         case ".pdf":
-            write_bytes_out(out, printed(page))
+            write_out(out, printed(page))
         case _:
             problem = f"{out} is no name for a report."
             raise UsageError("report-format", problem, "Let it end with .html or .pdf.")

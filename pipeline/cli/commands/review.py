@@ -33,9 +33,7 @@ _HERE = "127.0.0.1"
 
 
 def add(commands: Commands) -> None:
-    """Describe the command."""
-    parser = add_command(commands, "review", _review, _SAYS)
-    parser.epilog = _MORE
+    parser = add_command(commands, "review", _review, _SAYS, _MORE)
     add_session(parser)
     parser.add_argument("--host", default=_HERE, help="address to serve on (127.0.0.1)")
     says = "port to serve on (server.port, or any free one)"
@@ -47,13 +45,8 @@ def _review(arguments: argparse.Namespace) -> int:
     settings = settings_of(arguments).settings
     logs.configure(settings.log.level, settings.log.format)
     any_port = arguments.port is None  # a requested port that is taken is an error
-    return review(
-        session_of(arguments),
-        settings,
-        host=arguments.host,
-        any_port=any_port,
-        browser=arguments.browser,
-    )
+    folder, host, browser = session_of(arguments), arguments.host, arguments.browser
+    return review(folder, settings, host=host, any_port=any_port, browser=browser)
 
 
 def review(
@@ -82,9 +75,16 @@ def review(
         with suppress(LearningError):  # a damaged data folder does not stop a review
             taught = last_lesson(DataFolder(Path(settings.learn.directory)))
         serving = partial(ReviewServer, reviewed, token=token, taught=taught)
-        asyncio.run(
-            _serve(reviewed, serving, server, token, directory, any_port=any_port, browser=browser)
-        )
+
+        def begin(address: str) -> None:
+            logs.serving(address, folder)
+            says = f"{reviewed.left} captions of {folder.name} to review: {address} (Ctrl-C ends)"
+            print(says, file=sys.stderr)
+            if sys.stderr.isatty():  # a log must not contain the token
+                print(f"With the token: {link_with(token, address)}", file=sys.stderr)
+            open_with_token(token, address, directory, browser)
+
+        asyncio.run(_serve(serving, server, begin, any_port=any_port))
         left, name = reviewed.left, folder.name
     again = f": stark-translate review {name}" if left else ""
     print(f"{name}: {left} left to review{again}", file=sys.stderr)
@@ -92,14 +92,11 @@ def review(
 
 
 async def _serve(
-    reviewed: Review,
     serving: Callable[[schema.Server], ReviewServer],
     settings: schema.Server,
-    token: str,
-    directory: Path,
+    begin: Callable[[str], None],
     *,
     any_port: bool,
-    browser: bool | None,
 ) -> None:
     stop = asyncio.Event()
     handle_signals(dict.fromkeys(ENDS, stop.set))
@@ -113,13 +110,7 @@ async def _serve(
         server = serving(settings.model_copy(update={"port": 0}))
         await server.start()
     try:
-        logs.serving(server.address, reviewed.folder)
-        name, left = reviewed.folder.name, reviewed.left
-        says = f"{left} captions of {name} to review: {server.address} (Ctrl-C ends)"
-        print(says, file=sys.stderr)
-        if sys.stderr.isatty():  # a log must not contain the token
-            print(f"With the token: {link_with(token, server.address)}", file=sys.stderr)
-        open_with_token(token, server.address, directory, browser)
+        begin(server.address)
         await stop.wait()
     finally:
         await server.close()

@@ -16,7 +16,6 @@ _SAYS = "List rules that operators added in a service, or keep them for all serv
 
 
 def add(commands: Commands) -> None:
-    """Describe the command."""
     parser = add_command(commands, "rules", _rules, _SAYS)
     add_session(parser)
     accept = "write them into the church's files: all, or those that write one of these words"
@@ -50,7 +49,6 @@ def _line(rule: RuleEvent) -> str:
 
 
 def _accept(dictionary: Dictionary, rule: RuleEvent) -> str:
-    """Add a rule to the church's file; return the outcome. Raises DictionaryError."""
     if rule.lang:
         glossaries = dictionary.glossaries
         glossaries.add(rule.lang, rule.heard, rule.write, datetime.now(UTC))

@@ -56,8 +56,6 @@ TRIAL = "The translator that ships is for trying things out, not for a service."
 
 @dataclass(frozen=True, slots=True)
 class _Ended:
-    """The result of a daemon's run."""
-
     code: int
     folder: Path
     screen: Screen
@@ -67,7 +65,6 @@ class _Ended:
 
 
 def add(commands: Commands) -> None:
-    """Describe the two commands."""
     for name, run, says in (
         ("run", lambda arguments: serve(settings_of(arguments), "live"), "Caption a service."),
         ("dry-run", _dry_run, "Rehearse: captions reach operators and this terminal only."),
@@ -97,7 +94,7 @@ def _dry_run(arguments: argparse.Namespace) -> int:
         from pipeline.review.report import report  # noqa: PLC0415
 
         page = folder / "report.html"
-        write_out(page, report(folder))
+        write_out(page, report(folder).encode())
         log.info("report", file=str(page))
         if not read_journal(folder):
             log.info("nothing to review", reason="no caption was made")
@@ -247,6 +244,6 @@ def _finish(folder: Path) -> None:
 
     try:
         if not discard_if_empty(folder):
-            write_out(folder / "report.html", report(folder))
+            write_out(folder / "report.html", report(folder).encode())
     except StarkError as error:
         log.warning("no report", session=str(folder), reason=str(error))

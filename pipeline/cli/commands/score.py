@@ -43,7 +43,6 @@ _EMBEDDING = "embedding model that compares two translations (learn.embedding)"
 
 
 def add(commands: Commands) -> None:
-    """Describe the command."""
     parser = add_command(commands, "score", _score, _SAYS)
     add_session(parser)
     parser.add_argument(
@@ -95,7 +94,6 @@ def _meaning(asked: str | None, settings: Settings) -> MeaningAgreement | None:
 
 
 def _write(folder: Path, judged: Sequence[QualityRecord]) -> Path:
-    """Write quality.jsonl, replacing an older one. Raises SessionError (session-unwritable)."""
     path = folder / "quality.jsonl"
     lines = (orjson.dumps(each, option=orjson.OPT_APPEND_NEWLINE) for each in judged)
     with writing_to(path):

@@ -8,14 +8,10 @@ import os
 import shlex
 import shutil
 import sys
-from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
-from pipeline.cli.options import Commands, add_command, settings_of
-from pipeline.config.schema import Settings
-from pipeline.config.targets import Final
-from pipeline.core.errors import ModelError, UsageError
+from pipeline.cli.options import Commands, add_command, number, settings_of
+from pipeline.core.errors import ModelError, UsageError, reading
 from pipeline.models.automatic import translator_name
 from pipeline.models.library import ModelLibrary
 from pipeline.models.resolve import resolve
@@ -42,41 +38,26 @@ _PACKAGE = "xllamacpp"
 _ALL_LAYERS = 999
 
 
-@dataclass(frozen=True, slots=True)
-class Served:
-    """What is served, and where."""
-
-    model: Path
-    name: str
-    """The name that other machines request."""
-    final: Final
-    host: str
-    port: int
-    rooms: int
-    """The number of parallel requests, each with its own context."""
-    threads: int
-    key_file: str = ""
-
-
 def add(commands: Commands) -> None:
-    """Describe the command."""
     parser = add_command(commands, "serve-model", _serve, _SAYS, _EPILOG)
-    parser.add_argument("--model", metavar="MODEL", help="model to serve (translate.final.model)")
+    parser.add_argument(
+        "--model", metavar="MODEL", default="", help="model to serve (translate.final.model)"
+    )
     parser.add_argument("--host", default="127.0.0.1", help="address to serve on (%(default)s)")
-    parser.add_argument("--port", type=_port, default=8080, help="(%(default)s)")
+    parser.add_argument("--port", type=number(int, 1, 65_535), default=8080, help="(%(default)s)")
     says = "parallel requests; each takes memory (%(default)s)"
-    parser.add_argument("--rooms", type=_rooms, default=5, metavar="N", help=says)
+    parser.add_argument("--rooms", type=number(int, 1, 64), default=5, metavar="N", help=says)
     says = "threads for all rooms together (one for each processor core: %(default)s)"
     cores = os.cpu_count() or 1
-    parser.add_argument("--threads", type=_threads, default=cores, metavar="N", help=says)
+    threads = number(int, 1, 1024)
+    parser.add_argument("--threads", type=threads, default=cores, metavar="N", help=says)
     says = "file with the key that clients must send; without it no key is needed"
     parser.add_argument("--key-file", default="", metavar="FILE", help=says)
     parser.add_argument("--show", action="store_true", help="print the command only")
 
 
 def _serve(arguments: argparse.Namespace) -> int:
-    settings = settings_of(arguments).settings
-    command = command_for(_served(arguments, settings))
+    command = _command(arguments)
     line = shlex.join(command)
     if arguments.show:
         print(line)
@@ -87,10 +68,9 @@ def _serve(arguments: argparse.Namespace) -> int:
     return 1  # not reached: this process is the server now
 
 
-def _served(arguments: argparse.Namespace, settings: Settings) -> Served:
-    """Return what to serve. Raises ModelError, UsageError."""
+def _command(arguments: argparse.Namespace) -> list[str]:
+    settings = settings_of(arguments).settings
     final = settings.translate.final
-    name = translator_name(settings, "gemma", arguments.model)
     if final.engine == "openai" and not arguments.model:
         raise UsageError(
             "serve-itself",
@@ -99,78 +79,40 @@ def _served(arguments: argparse.Namespace, settings: Settings) -> Served:
         )
     if arguments.key_file:
         _check_key(arguments.key_file)
-    return Served(
-        model=resolve("gemma", name, ModelLibrary.of(settings)),
-        name=name,
-        final=final,
-        host=arguments.host,
-        port=arguments.port,
-        rooms=arguments.rooms,
-        threads=arguments.threads,
-        key_file=arguments.key_file,
-    )
+    name = translator_name(settings, "gemma", arguments.model)
+    layers = final.gpu_layers if final.gpu_layers >= 0 else _ALL_LAYERS
+    options = [
+        *("--model", str(resolve("gemma", name, ModelLibrary.of(settings))), "--alias", name),
+        *("--host", arguments.host, "--port", str(arguments.port)),
+        # The server divides the context among the slots.
+        *("--parallel", str(arguments.rooms), "--ctx-size", str(final.context * arguments.rooms)),
+        *("--batch-size", str(final.batch), "--ubatch-size", str(final.batch)),
+        *("--n-gpu-layers", str(layers), "--threads", str(arguments.threads)),
+        # Otherwise Gemma's local layers forget the prompt's head, which all requests share.
+        "--swa-full",
+        "--no-webui",
+    ]
+    # Every user of the machine would see the key itself.
+    options += ["--api-key-file", arguments.key_file] if arguments.key_file else []
+    return [*_server(), *options]
 
 
-def command_for(served: Served) -> list[str]:
-    """Return the command of the installed server. Raises ModelError if there is none."""
+def _server() -> list[str]:
+    """Return the installed server. Raises ModelError if there is none."""
     # A server that was installed by hand comes first: it may be compiled for this machine's GPU.
     if program := shutil.which(_SERVER):
-        return [program, *_options(served)]
+        return [program]
     if importlib.util.find_spec(_PACKAGE) is None:
         raise ModelError(
             "no-model-server",
             f"There is no {_SERVER} here, and no {_PACKAGE}.",
             f"{sys.executable} -m pip install {_PACKAGE}; docs/REMOTE.md says which one for a GPU.",
         )
-    module = "pipeline.engines.llama_cpp.xllamacpp_server"
-    return [sys.executable, "-m", module, *_options(served)]
-
-
-def _options(served: Served) -> list[str]:
-    """Return the options of llama.cpp for what is served."""
-    final = served.final
-    layers = final.gpu_layers if final.gpu_layers >= 0 else _ALL_LAYERS
-    options = [
-        *("--model", str(served.model), "--alias", served.name),
-        *("--host", served.host, "--port", str(served.port)),
-        # The server divides the context among the slots.
-        *("--parallel", str(served.rooms), "--ctx-size", str(final.context * served.rooms)),
-        *("--batch-size", str(final.batch), "--ubatch-size", str(final.batch)),
-        *("--n-gpu-layers", str(layers), "--threads", str(served.threads)),
-        # Otherwise Gemma's local layers forget the prompt's head, which all requests share.
-        "--swa-full",
-        "--no-webui",
-    ]
-    # Every user of the machine would see the key itself.
-    return options + (["--api-key-file", served.key_file] if served.key_file else [])
+    return [sys.executable, "-m", "pipeline.engines.llama_cpp.xllamacpp_server"]
 
 
 def _check_key(file: str) -> None:
-    try:
+    with reading(f"--key-file: {file}", UsageError, "key-unreadable", wrong=(UnicodeDecodeError,)):
         key = Path(file).read_text("ascii").strip()
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError("key-unreadable", f"--key-file: {file}: {error}.") from error
     if not key:
         raise UsageError("key-unreadable", f"--key-file: {file} is empty.")
-
-
-def _port(text: str) -> int:
-    with suppress(ValueError):
-        if 1 <= (port := int(text)) <= 65_535:
-            return port
-    raise argparse.ArgumentTypeError(f"{text!r} is no port: 1 to 65535")
-
-
-def _rooms(text: str) -> int:
-    return _number(text, 64)
-
-
-def _threads(text: str) -> int:
-    return _number(text, 1024)
-
-
-def _number(text: str, most: int) -> int:
-    with suppress(ValueError):
-        if 1 <= (number := int(text)) <= most:
-            return number
-    raise argparse.ArgumentTypeError(f"{text!r} is no number between 1 and {most}")

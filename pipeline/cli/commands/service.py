@@ -21,6 +21,7 @@ from pipeline.cli.options import (
     SESSION,
     Commands,
     add_command,
+    add_reaching,
     add_sessions,
     print_json,
     session_of,
@@ -48,37 +49,27 @@ _LAST_WORDS_S = 20.0
 """Time for a stop beyond session.drain_s: the record, the displays, the engines."""
 _FOLLOW_S = 1.0
 _KNOWN = ("type", "utc", "event")
-_SAYS = {
-    "status": "Say what the running service does; exit code 1 where none captions.",
-    "stop": "End the running service; what is being said becomes a last caption.",
-    "logs": "Show what happened: systemd's log of the service, or the events of a session.",
-    "open": "Open a page of the running service in the browser.",
-}
 
 
 def add(commands: Commands) -> None:
-    """Describe the four commands."""
-    for name, run in (("status", _status), ("stop", _stop), ("logs", _logs), ("open", _open)):
-        parser = add_command(commands, name, run, _SAYS[name])
-        if name == "logs":
-            parser.add_argument("session", nargs="?", default="", help=SESSION)
-            parser.add_argument(
-                "--follow",
-                "-f",
-                action="store_true",
-                help="go on with new lines, until the service ends",
-            )
-            add_sessions(parser)
-            continue
-        if name == "open":
-            says = f"{', '.join(_PAGES)} (%(default)s)"
-            parser.add_argument("page", nargs="?", default="desk", choices=_PAGES, help=says)
-            add_browser(parser)
-        if name == "status":
-            parser.add_argument("--json", action="store_true", help="print /healthz as it is")
-        parser.add_argument("--host", help="address of the service (that of --config)")
-        parser.add_argument("--port", type=int, help="port of the service (that of --config)")
-        add_sessions(parser)
+    says = "Say what the running service does; exit code 1 where none captions."
+    status = add_command(commands, "status", _status, says)
+    status.add_argument("--json", action="store_true", help="print /healthz as it is")
+    says = "End the running service; what is being said becomes a last caption."
+    stop = add_command(commands, "stop", _stop, says)
+    says = "Show what happened: systemd's log of the service, or the events of a session."
+    logs = add_command(commands, "logs", _logs, says)
+    logs.add_argument("session", nargs="?", default="", help=SESSION)
+    says = "go on with new lines, until the service ends"
+    logs.add_argument("--follow", "-f", action="store_true", help=says)
+    add_sessions(logs)
+    says = "Open a page of the running service in the browser."
+    opening = add_command(commands, "open", _open, says)
+    says = f"{', '.join(_PAGES)} (%(default)s)"
+    opening.add_argument("page", nargs="?", default="desk", choices=_PAGES, help=says)
+    add_browser(opening)
+    for parser in (status, stop, opening):
+        add_reaching(parser)
 
 
 def _status(arguments: argparse.Namespace) -> int:
@@ -180,21 +171,17 @@ def _stop(arguments: argparse.Namespace) -> int:
         message = f"Process {process.pid} belongs to another user."
         raise ServerError("not-ours", message, "Run this as that user, or with sudo.") from None
     except psutil.TimeoutExpired:
-        message = f"Process {process.pid} has not ended."
-        raise ServerError(
-            "not-ended", message, f"kill -9 {process.pid} ends it; captions are kept."
-        ) from None
+        fix = f"kill -9 {process.pid} ends it; captions are kept."
+        raise ServerError("not-ended", f"Process {process.pid} has not ended.", fix) from None
     print(f"Ended{f': session {session}' if session else ''}.")
     return 0
 
 
 def _pass_on(*command: str) -> int:
-    """Run a systemd command in this terminal, and return its exit code."""
     return subprocess.run(command, check=False).returncode  # noqa: S603
 
 
 def _is_suspended(process: psutil.Process) -> bool:
-    """Whether this is a stark-translate that Ctrl-Z has suspended."""
     # It may end meanwhile, or belong to another user.
     with suppress(psutil.Error):
         return process.status() == psutil.STATUS_STOPPED and any(

@@ -16,7 +16,6 @@ _MOST = 20
 
 
 def add(commands: Commands) -> None:
-    """Describe the command."""
     parser = add_command(commands, "sessions", _sessions, _SAYS)
     add_sessions(parser)
     parser.add_argument("--all", action="store_true", help=f"list all, not only the newest {_MOST}")

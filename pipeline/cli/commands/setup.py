@@ -28,9 +28,9 @@ from pipeline.config.schema import Settings
 from pipeline.core import logs
 from pipeline.core.errors import AudioError, ConfigError, ModelError, UsageError, VersesError
 from pipeline.core.formats import human_size
-from pipeline.models.automatic import remember
+from pipeline.models.automatic import FOR_PEOPLE, remember
 from pipeline.models.library import ModelLibrary
-from pipeline.models.registry import KEYS, STARTER, Role
+from pipeline.models.registry import CAPTION_ROLES, KEYS, STARTER, Role
 from pipeline.server.addresses import public_address
 from pipeline.tuning import budget
 from pipeline.tuning.budget import Proposal
@@ -45,15 +45,14 @@ examples:
 It can be repeated at any time: what is there is kept, and what is set is not asked again.
 exit codes: 0 ready, 1 something is missing or does not work yet
 """
-_ROLES = {"stt": "recognizer", "marian": "draft translator", "gemma": "final translator"}
 _MANY_READERS = 500
 _PLACES = {"models.directory", "session.directory"}
 """The keys that scripts/install.sh sets in the file that it makes."""
+_DRAFT = "The quick translator makes the finals too."
 _BETTER = "A better one needs 8 cores or a GPU, here or on another machine (docs/REMOTE.md)."
 
 
 def add(commands: Commands) -> None:
-    """Describe the command."""
     parser = add_command(commands, "setup", _setup, _SAYS, _EPILOG)
     parser.add_argument("--from", dest="spoken", metavar="LANG", help="spoken language (en)")
     parser.add_argument(
@@ -106,7 +105,7 @@ def _setup(arguments: argparse.Namespace) -> int:
         # Calculated, not measured: "auto" begins with these until `tune` has measured them.
         remember(settings, name, keeps_up=True)
     # A starter in place of a model that could not be fetched works, but was not proposed.
-    complete = obtained == proposed.models and len(obtained) == len(_ROLES)
+    complete = obtained == proposed.models and len(obtained) == len(CAPTION_ROLES)
     changes |= _chosen(obtained, on_gpu=proposed.on_gpu)
     complete &= _index(source)
 
@@ -230,7 +229,7 @@ def _show(console: Console, proposed: Proposal, library: ModelLibrary) -> None:
         known = library.known.get(name)
         size = human_size(known.size_bytes) if known else "ships with the program"
         there = known is not None and library.manifest(name) is not None
-        table.add_row(_ROLES[role], Text(name), "is here" if there else size)
+        table.add_row(FOR_PEOPLE[role], Text(name), "is here" if there else size)
     console.print(table)
 
 
@@ -290,8 +289,9 @@ def _index(source: str) -> bool:
 
 def _conclude(console: Console, loaded: Loaded, obtained: Mapping[Role, str]) -> None:
     settings = loaded.settings
-    if obtained.get("gemma", STARTER) == STARTER:
-        console.print(Text(f"{TRIAL} {_BETTER}", "yellow"))
+    final = obtained.get("gemma")
+    if final in (None, STARTER):
+        console.print(Text(f"{TRIAL if final else _DRAFT} {_BETTER}", "yellow"))
     console.print("Next: `stark-translate tune --write` once, with nothing else running;")
     console.print("then `stark-translate dry-run` rehearses, and `stark-translate run` captions.")
     address = public_address(settings.server)

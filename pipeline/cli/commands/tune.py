@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
+from itertools import groupby
 from pathlib import Path
 
 from rich.console import Console
@@ -20,7 +20,7 @@ from pipeline.config.loader import Loaded, file_in_force
 from pipeline.config.schema import Settings
 from pipeline.core import logs
 from pipeline.core.processes import lower_priority
-from pipeline.models.automatic import models_in_use, remember
+from pipeline.models.automatic import FOR_PEOPLE, models_in_use, remember
 from pipeline.models.registry import CAPTION_ROLES, KEYS, Role
 from pipeline.tuning.hardware import ExternalLoad, machine
 from pipeline.tuning.plan import BUSY, TOO_BUSY, Machine, Value, Values
@@ -38,11 +38,6 @@ Ctrl-C ends it with what it has by then. A copy of config.toml is kept before it
 Compiled here, llama.cpp wrote an eighth faster with two threads: docs/MODELS.md has the command.
 exit codes: 0 all keeps up, 1 something does not, or it was ended early
 """
-_MODELS: Mapping[str, str] = {
-    "stt": "speech to text",
-    "marian": "quick translation",
-    "gemma": "final translation",
-}
 _LIMIT_S, _QUICK_S = 6.0, 1.5
 _NICE = 5
 _BUSY_SAYS = (
@@ -52,14 +47,13 @@ _BUSY_SAYS = (
 
 
 def add(commands: Commands) -> None:
-    """Describe the command."""
     parser = add_command(commands, "tune", _tune, _SAYS, _EPILOG)
     parser.add_argument("--write", action="store_true", help="write the result into config.toml")
     parser.add_argument(
         "--quick", action="store_true", help="less accurate, in a quarter of the time"
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object")
-    for role, says in _MODELS.items():
+    for role, says in FOR_PEOPLE.items():
         parser.add_argument(f"--{role}", metavar="MODEL", help=f"{says}: measure this model")
 
 
@@ -86,8 +80,7 @@ def _tune(arguments: argparse.Namespace) -> int:
     if arguments.write:
         written = _write(console, tuned, changes, arguments.config, loaded)
     if arguments.json:
-        report = {"ok": tuned.ok, **asdict(tuned), "changes": changes, **written}
-        print_json(report)
+        print_json({"ok": tuned.ok, **asdict(tuned), "changes": changes, **written})
     return 0 if tuned.ok else 1
 
 
@@ -99,7 +92,7 @@ def _try_all(loaded: Loaded, here: Machine, limit_s: float, status: Console) -> 
         task = progress.add_task("loading", total=None)
 
         def begin(role: Role, values: Values) -> None:
-            progress.update(task, description=escape(f"{_MODELS[role]}: {_words(values)}"))
+            progress.update(task, description=escape(f"{FOR_PEOPLE[role]}: {_words(values)}"))
 
         done = Tuning(loaded.settings, here, limit_s=limit_s, begin=begin)
         try:
@@ -121,12 +114,13 @@ def _try_all(loaded: Loaded, here: Machine, limit_s: float, status: Console) -> 
 def _show(console: Console, tuned: Tuned) -> None:
     if not tuned.complete:
         console.print(Text("Ended early: this is what was measured by then.", "yellow"))
+    words: dict[str, str] = dict(FOR_PEOPLE.items())
     verdicts = Table.grid(padding=(0, 2))
     for verdict in tuned.verdicts:
         word, style = ("ok", "green") if verdict.ok else ("NO", "bold red")
         if verdict.ok and verdict.fix:
             word, style = "look", "yellow"
-        what = Text(_MODELS.get(verdict.what, verdict.what), "bold")
+        what = Text(words.get(verdict.what, verdict.what), "bold")
         verdicts.add_row(Text(word, style), what, verdict.message)
         if verdict.fix:
             verdicts.add_row("", "", Text(verdict.fix, style))
@@ -141,22 +135,17 @@ def _trials(tuned: Tuned) -> Table:
     for name in ("busy", "cores", "slowest"):
         table.add_column(name, justify="right")
     table.add_column("")
-    role = ""
-    for trial in tuned.trials:
-        if trial.role != role:
-            role = trial.role
-            table.add_section()
-            table.add_row(Text(_MODELS[role], "bold"))
-        figures, cells = trial.figures, ["", "", ""]
-        if figures is not None:
-            cells = [
-                f"{figures.busy:.1%}",
-                f"{figures.cores:.2f}",
-                f"{figures.slowest_s * 1000:.0f} ms",
-            ]
-        chosen = trial.tried.items() <= tuned.chosen.items()
-        mark = Text("chosen", "green") if chosen else Text(trial.problem, "red")
-        table.add_row(Text(f"  {_words(trial.tried)}"), *cells, mark)
+    for role, trials in groupby(tuned.trials, lambda trial: trial.role):
+        table.add_section()
+        table.add_row(Text(FOR_PEOPLE[role], "bold"))
+        for trial in trials:
+            cells = ["", "", ""]
+            if (each := trial.figures) is not None:
+                slowest = f"{each.slowest_s * 1000:.0f} ms"
+                cells = [f"{each.busy:.1%}", f"{each.cores:.2f}", slowest]
+            chosen = trial.tried.items() <= tuned.chosen.items()
+            mark = Text("chosen", "green") if chosen else Text(trial.problem, "red")
+            table.add_row(Text(f"  {_words(trial.tried)}"), *cells, mark)
     table.caption = "busy, cores: of the time while somebody speaks; slowest: of a final"
     return table
 

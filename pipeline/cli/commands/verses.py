@@ -36,7 +36,6 @@ _LANG = re.compile(r"[a-z]{2,3}")
 
 
 def add(commands: Commands) -> None:
-    """Describe the command and what it can do."""
     whats = add_group(commands, "verses", _SAYS, _EPILOG, "what")
     add_command(whats, "list", _list, "List the Bibles and the indexes.")
     build = add_command(whats, "build", _build, "Build the index of a spoken language.")

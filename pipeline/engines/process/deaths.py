@@ -11,8 +11,9 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from pipeline.core.errors import EngineError, ModelCrashError, StarkError
+from pipeline.core.files import size_bytes
 from pipeline.core.formats import human_size
-from pipeline.engines.process.memory import free_bytes, is_enough, size_bytes
+from pipeline.engines.process.memory import free_bytes, is_enough
 from pipeline.engines.specification import EngineSpec, Part, setting
 from pipeline.models.crash_history import LOAD_CRASHES, Crashes
 

@@ -12,6 +12,8 @@ from typing import Final
 
 import psutil
 
+from pipeline.core.files import size_bytes
+
 _LIBRARIES_BYTES: Final = 150_000_000
 """Memory of an engine's interpreter and libraries without the model: 125 MB with Whisper."""
 _ADDRESSES_BYTES: Final = 1_000_000_000
@@ -41,16 +43,6 @@ def is_enough(model: Path, *, addresses: int | None, free: int) -> bool:
     files = size_bytes(model)
     has_addresses = addresses is None or addresses >= _ADDRESSES_BYTES + 2 * files
     return has_addresses and free >= _LIBRARIES_BYTES + files
-
-
-def size_bytes(model: Path) -> int:
-    """Return the size of a model's files, without inaccessible ones."""
-    files = model.iterdir() if model.is_dir() else [model]
-    total = 0
-    for file in files:
-        with suppress(OSError):
-            total += file.stat().st_size
-    return total
 
 
 def _own_group() -> Path:

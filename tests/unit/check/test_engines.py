@@ -146,6 +146,11 @@ def test_a_model_that_loads_but_talks_nonsense_is_red_at_the_sentence(tmp_path: 
     assert "translate.partial.model" in found["golden-marian"].fix
 
 
+def test_a_pass_that_has_no_model_for_a_pair_is_not_said_to_lack_a_golden_sentence() -> None:
+    rehearsal = EngineChecks(load().settings)
+    assert rehearsal._translate("marian-en", "en", "es").message == "Not asked for."
+
+
 def test_only_the_engines_that_are_asked_for_are_rehearsed() -> None:
     only_marian = load(flags={"translate.final.engine": "marian"}).settings
     only_gemma = load(flags={"translate.partial.engine": "none"}).settings

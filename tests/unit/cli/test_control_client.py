@@ -183,10 +183,10 @@ async def test_a_daemon_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) ->
     ("bound", "reached"),
     [
         ("0.0.0.0", "127.0.0.1"),
-        ("::", "[::1]"),
+        ("::", "127.0.0.1"),
         ("192.168.1.5", "192.168.1.5"),
         ("fd00::1", "[fd00::1]"),
     ],
 )
 def test_a_server_is_reached_by_what_it_is_bound_to(bound: str, reached: str) -> None:
-    assert control_client._host(bound) == reached
+    assert control_client._page(Server(host=bound)) == f"http://{reached}:8765/"

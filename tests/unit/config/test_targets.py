@@ -95,7 +95,7 @@ def test_each_may_have_a_server_of_its_own_or_that_of_the_first(tmp_path: Path) 
         ),
         (
             'lang = "fr"\npartial = { engine = "openai" }',
-            r"'fr': partial\.engine = \"openai\" needs a server",
+            r"translate\.partial\.engine = \"openai\" \(fr\) needs server",
         ),
         ('lang = "fr"\nfinal = { url = "gpu:8080" }', r"targets\.0\.final\.url"),
     ],

@@ -13,7 +13,6 @@ from pipeline.models.integrity import (
     BackgroundHashing,
     loading_limit_s,
     wrong_files,
-    wrong_sizes,
 )
 from pipeline.models.library import MANIFEST, Manifest, StoredFile
 from pipeline.models.resolve import resolve
@@ -46,14 +45,14 @@ def flip(file: Path) -> None:
 
 def test_a_whole_model_has_nothing_wrong(pulled: Path) -> None:
     read: list[int] = []
-    assert wrong_sizes(pulled) == wrong_files(pulled, read.append) == []
+    assert wrong_files(pulled) == wrong_files(pulled, hashes=True, on_bytes=read.append) == []
     assert sum(read) == 1026
 
 
 def test_a_bit_that_has_flipped_is_seen_by_the_hash_alone(pulled: Path) -> None:
     flip(pulled / "model.bin")
-    assert wrong_sizes(pulled) == []
-    (said,) = wrong_files(pulled)
+    assert wrong_files(pulled) == []
+    (said,) = wrong_files(pulled, hashes=True)
     assert said == f"{pulled / 'model.bin'} has other content than it was made with"
 
 
@@ -61,8 +60,8 @@ def test_what_is_cut_or_gone_is_seen_by_its_size(pulled: Path) -> None:
     (pulled / "model.bin").write_bytes(b"x")
     (pulled / "config.json").unlink()
     assert (
-        wrong_sizes(pulled)
-        == wrong_files(pulled)
+        wrong_files(pulled)
+        == wrong_files(pulled, hashes=True)
         == [
             f"{pulled / 'model.bin'} has 1 of 1024 bytes",
             f"{pulled / 'config.json'} is missing",

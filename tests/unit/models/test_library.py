@@ -61,8 +61,26 @@ def test_faults(tmp_path: Path) -> None:
     damage(folder / "model.bin")
     (folder / "b").write_bytes(b"123")
     (folder / "c").unlink()
-    assert store.faults(manifest) == ["b has 3 of 2 bytes", "c is missing"]
-    assert store.faults(manifest, hashes=True)[0] == "model.bin has other content than was pulled"
+    assert store.faults(manifest) == [
+        f"{folder / 'b'} has 3 of 2 bytes",
+        f"{folder / 'c'} is missing",
+    ]
+    changed = store.faults(manifest, hashes=True)[0]
+    assert changed == f"{folder / 'model.bin'} has other content than it was made with"
+
+
+def test_a_file_that_the_disk_does_not_give_back_is_a_fault(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    manifest = pulled(tmp_path, "ours", "stt", {"model.bin": b"1", "b": b"2"})
+
+    def unreadable(*_: object) -> str:
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(library, "digest", unreadable)
+    faults = ModelLibrary(tmp_path).faults(manifest, hashes=True)
+    assert len(faults) == 2
+    assert all(fault.endswith("cannot be read: Input/output error") for fault in faults)
 
 
 def test_a_new_one_takes_the_old_ones_place(tmp_path: Path) -> None:

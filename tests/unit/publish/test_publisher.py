@@ -227,6 +227,7 @@ async def test_a_line_that_breaks_after_a_good_while_is_tried_again_at_once(
     connect = AsyncMock(side_effect=[*[broken] * 5, Line(), broken])
     monkeypatch.setattr(Broker, "connect", connect)
     monkeypatch.setattr(publisher, "_sleep", wait)
+    publisher._emit = lambda _: None
     monkeypatch.setattr("random.uniform", lambda *_: 1.0)
     publisher._offer_status()
     await publisher._serve()

@@ -11,8 +11,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
+from pipeline.cli.commands.setup import _conclude
 from pipeline.cli.main import main
+from pipeline.config.loader import load
+from pipeline.models.registry import Role
 from tests.support.paths import ROOT
 
 COMMAND = (sys.executable, "-c", "from pipeline.cli.main import main; raise SystemExit(main())")
@@ -67,6 +71,19 @@ def test_what_is_answered_is_set_what_cannot_be_had_is_said_and_nothing_is_asked
     assert "Which language" not in again
     assert "Go on?" in again
     assert Path("config.toml").read_text() == before
+
+
+def test_who_makes_the_finals_is_said_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    """The starter was once named although no starter was chosen."""
+    said: dict[str, str] = {}
+    for final in ("starter", "", "translategemma-4b-q4_k_m"):
+        obtained: dict[Role, str] = {"stt": "whisper-base", "marian": "opus-mt-en-de"}
+        _conclude(Console(width=200), load(), obtained | ({"gemma": final} if final else {}))
+        said[final] = capsys.readouterr().out
+    assert "translator that ships" in said["starter"]
+    assert "translator that ships" not in said[""]
+    assert "The quick translator makes the finals too. A better one needs" in said[""]
+    assert "A better one" not in said["translategemma-4b-q4_k_m"]
 
 
 def test_the_file_that_ships_answers_nothing() -> None:

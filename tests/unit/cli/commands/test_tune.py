@@ -54,7 +54,7 @@ def test_everything_is_in_the_tables() -> None:
     for expected in (
         *("a machine, 4 cores", "threads 2", "20.0%", "123 ms", "chosen"),
         *("gpu_layers -1", "It [does] not fit."),
-        *("NO", "Do this.", "speech to text", "final translation"),
+        *("NO", "Do this.", "recognizer", "final translator"),
     ):
         assert expected in text
     assert text.count("chosen") == 1
