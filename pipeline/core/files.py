@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 import structlog
 
@@ -33,6 +33,10 @@ _FAR = 1 << 40
 """The locked position on Windows: after the file's end, because others cannot read locked bytes."""
 
 
+Stamp: TypeAlias = tuple[int, int, int]
+"""A file's inode, size and time."""
+
+
 def write_whole(path: Path, content: bytes, *, like: os.stat_result | None = None) -> None:
     """Replace a file atomically and durably (fsync, then rename). Raises OSError.
 
@@ -46,6 +50,16 @@ def read_at_most(path: Path, most_bytes: int) -> bytes | None:
     with path.open("rb") as file:  # not by its size: a device or a pipe has none
         content = file.read(most_bytes + 1)
     return content if len(content) <= most_bytes else None
+
+
+def stamp_of(path: Path) -> Stamp | None:
+    """Return what changes when a file is changed or replaced; None if there is no file."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    # The inode too: another file in its place may have the same size and time.
+    return found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def sync(path: Path) -> None:

@@ -22,16 +22,18 @@ from pipeline.outputs.outlet import (
 )
 from pipeline.protocol.caption import CaptionMessage
 
-_SCREENS: Mapping[str, tuple[str, Callable[[str, str], MakeRequest]]] = {
-    "vmix": ("vMix", vmix),
-    "propresenter": ("ProPresenter", propresenter),
-    "freeshow": ("FreeShow", freeshow),
+_SCREENS: Mapping[str, Callable[[str, str], MakeRequest]] = {
+    "vmix": vmix,
+    "propresenter": propresenter,
+    "freeshow": freeshow,
 }
-
-
-def title(program: str) -> str:
-    """Return the name of a program in `[[outputs]]` for people."""
-    return {"youtube": "YouTube", "zoom": "Zoom"}.get(program) or _SCREENS[program][0]
+_NAMES = {
+    "youtube": "YouTube",
+    "zoom": "Zoom",
+    "vmix": "vMix",
+    "propresenter": "ProPresenter",
+    "freeshow": "FreeShow",
+}
 
 
 class OutputFeed:
@@ -73,13 +75,13 @@ class OutputFeed:
     def start(self, emit: Emit) -> None:
         """Begin, with empty screens; `emit` gets faults."""
         for each in self._outputs:
+            name = _NAMES.get(each.program, "")
             if each.program == "youtube":
-                self._streams.append(Outlet(title(each.program), youtube(each.url), emit))
+                self._streams.append(Outlet(name, youtube(each.url), emit))
             elif each.program == "zoom":
                 post, count = zoom(each.url, self._lang), zoom_count(each.url)
-                self._streams.append(Outlet(title(each.program), post, emit, count=count))
-            elif each.program in _SCREENS:
-                name, make = _SCREENS[each.program]
+                self._streams.append(Outlet(name, post, emit, count=count))
+            elif make := _SCREENS.get(each.program):
                 request = make(each.url, each.shows_in)
                 self._screens.append(Outlet(name, request, emit, is_screen=True))
         for outlet in (*self._screens, *self._streams):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from http import HTTPStatus
 from typing import Literal, TypeAlias, get_args
-from urllib.parse import parse_qs, unquote
+from urllib.parse import parse_qs
 
 import orjson
 from websockets.http11 import Request, Response
@@ -19,7 +19,7 @@ from pipeline.protocol.codec import parse
 from pipeline.protocol.commands import AckMessage, CommandMessage
 from pipeline.protocol.messages import ConsoleMessage
 from pipeline.server.pages import refuse, respond
-from pipeline.server.past_routes import Admit
+from pipeline.server.past_routes import Admit, bearer, challenge
 
 PREFIX = "/do"
 Sound: TypeAlias = Callable[[int, str], bytes]
@@ -85,13 +85,10 @@ class Buttons:
         """Do what a GET request asks for; answer with the new state."""
         path, _, query = request.path.partition("?")
         given = {key: values[0] for key, values in parse_qs(query, errors="replace").items()}
-        held = ",".join(request.headers.get_all("Authorization")).removeprefix("Bearer ")
         # The header first: an address with the token is kept in logs and histories.
-        token = unquote(held, errors="surrogateescape") or given.get("token", "")
+        token = bearer(request) or given.get("token", "")
         if not token:
-            challenge = {"WWW-Authenticate": "Bearer"}
-            fix = "Send a token: `stark-translate desk --buttons NAME` makes one."
-            return refuse(HTTPStatus.UNAUTHORIZED, fix, challenge)
+            return challenge("Send a token: `stark-translate desk --buttons NAME` makes one.")
         try:
             await self._admit(address, request.headers, token)
             action = path.removeprefix(PREFIX).strip("/")

@@ -7,7 +7,6 @@ Joining (snapshot, then registration) contains no await, so no caption is missed
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import time
 from collections import Counter
@@ -53,32 +52,8 @@ from pipeline.server.routes import DOWN, Endpoints
 from pipeline.server.streams.event_stream import EventStream, EventWriter
 from pipeline.server.streams.live_subtitles import LiveSubtitles
 from pipeline.server.streams.voice_streams import SoundStream, VoiceStreams
-from pipeline.server.transport import Transport, address_of, take_limits
+from pipeline.server.transport import Timers, Transport, address_of, take_limits
 from pipeline.server.volunteers import Volunteers
-
-
-class Timers:
-    """Calls functions at their periods, on the event loop, until `stop`."""
-
-    def __init__(self) -> None:
-        self._next: dict[Callable[[], None], asyncio.TimerHandle] = {}
-
-    def every(self, period_s: float, act: Callable[[], None]) -> None:
-        """Call a function at this period from now on. Its exceptions are logged."""
-
-        def again() -> None:
-            # First, so that an exception of `act` does not end the series.
-            self.every(period_s, act)
-            act()
-
-        # Keyed by the function: the new timer replaces the one that has just run.
-        self._next[act] = asyncio.get_running_loop().call_later(period_s, again)
-
-    def stop(self) -> None:
-        """Stop all calls."""
-        for timer in self._next.values():
-            timer.cancel()
-
 
 log = structlog.get_logger()
 

@@ -22,7 +22,7 @@ import orjson
 from pydantic import TypeAdapter
 
 from pipeline.core.errors import ProtocolError, SessionError
-from pipeline.core.files import try_lock, write_whole
+from pipeline.core.files import Stamp, stamp_of, try_lock, write_whole
 from pipeline.core.formats import utc_now
 from pipeline.protocol.codec import parse_json
 from pipeline.server.access import client_network
@@ -62,7 +62,7 @@ class Volunteers:
     def __init__(self, directory: Path | None) -> None:
         """Set the folder; nothing is read before `refresh`. Without a folder, nothing is kept."""
         self._file = directory / FILE if directory else None
-        self._stamp: tuple[int, int] | None = None
+        self._stamp: Stamp | None = None
         self._devices: tuple[Device, ...] = ()
 
     @property
@@ -106,7 +106,7 @@ class Volunteers:
 
     def refresh(self) -> bool:
         """Read the file if it has changed; return whether it had. Raises SessionError."""
-        if self._file is None or (stamp := _stamp_of(self._file)) == self._stamp:
+        if self._file is None or (stamp := stamp_of(self._file)) == self._stamp:
             return False
         try:
             # Read after its stamp: a change in between is found by the next check.
@@ -154,7 +154,7 @@ class Volunteers:
             # A device that is not on disk would be let in only until the next start.
             self._devices = before
             raise _unusable(self._file, error.strerror or str(error)) from None
-        self._stamp = _stamp_of(self._file)
+        self._stamp = stamp_of(self._file)
 
 
 @dataclass(slots=True)
@@ -210,14 +210,6 @@ class PairingCodes:
 
 def _digest(token: str) -> str:
     return hashlib.sha256(token.encode(errors="surrogatepass")).hexdigest()
-
-
-def _stamp_of(file: Path) -> tuple[int, int] | None:
-    try:
-        found = file.stat()
-    except OSError:
-        return None
-    return found.st_mtime_ns, found.st_ino  # a file that is replaced has another inode
 
 
 def _unusable(file: Path, reason: str) -> SessionError:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Literal, Protocol
+from typing import Protocol
 
 import structlog
 
@@ -114,7 +114,7 @@ class OperatorCommands:
             paused=self._facts.paused,
             blank=self._facts.blank,
             off_record=self._facts.off_record,
-            song=self._song,
+            song=self._facts.song,
             spoken=self._facts.spoken,
             forced=self._facts.forced_language,
         )
@@ -128,14 +128,16 @@ class OperatorCommands:
             paused=self._facts.paused,
             blank=self._facts.blank,
             off_record=self._facts.off_record,
-            song=self._song,
+            song=self._facts.song,
             spoken=self._facts.spoken,
             forced=self._facts.forced_language,
-            off_record_s=self._facts.off_record_s,
+            off_record_s=self._facts.settings.operator.off_record_s,
             check=self._live_check.last(),
             suggestion=self._verses.suggestion,
             doubtful=tuple(
-                message for each in self._targets for message in each.coordinator.doubtful(now_s)
+                message
+                for each in self._targets
+                for message in each.coordinator.doubts.messages(now_s)
             ),
             notes=self._notes.message,
             keep_audio=self._recorder.keep_audio,
@@ -144,11 +146,7 @@ class OperatorCommands:
 
     def sound(self, caption_id: int, lang: str) -> bytes:
         """Return the audio of a target language's doubtful caption as WAV, or b""."""
-        return self._targets.of(lang).coordinator.sound(caption_id)
-
-    @property
-    def _song(self) -> SongControl | Literal["off"]:
-        return "off" if self._facts.song_mode == "off" else self._facts.song_control
+        return self._targets.of(lang).coordinator.doubts.sound(caption_id)
 
     def obey(self, command: CommandMessage) -> Awaitable[None] | None:
         """Execute an authorized operator's command, record it and report it. Raises ProtocolError.
@@ -164,9 +162,9 @@ class OperatorCommands:
             case DropNoteCommand(entry=entry):
                 return self._obey_later(command, self._notes.drop(entry))
             case AddRuleCommand(name="preview-rule", heard=heard, write=write):
-                self._operators.preview(self._held_rules.preview(heard, write))
+                self._operators.tell(self._held_rules.preview(heard, write))
             case HoldTermCommand(name="preview-term", say=say, write=write, instead=instead):
-                self._operators.preview(self._held_rules.preview_term(say, write, instead))
+                self._operators.tell(self._held_rules.preview_term(say, write, instead))
             case SpokenCommand(lang=lang):
                 self._force_language(lang)
                 self._note(command.name, lang=lang)
@@ -187,7 +185,7 @@ class OperatorCommands:
                 self._act(command)
         except ProtocolError:
             if command.name == "undo":  # a failed undo step is removed as well
-                self._operators.done(self.done("undo"))
+                self._operators.tell(self.done("undo"))
             raise
         self._tell(command)
 
@@ -200,7 +198,7 @@ class OperatorCommands:
     def _tell(self, command: CommandMessage) -> None:
         log.info("command", name=command.name, id=caption_of(command))
         self._announcer.announce()
-        self._operators.done(self.done(command.name))
+        self._operators.tell(self.done(command.name))
         # After every command, so that no command needs to know whether it affects the workers.
         self._hearing.apply(self._facts)
 
@@ -302,7 +300,7 @@ class OperatorCommands:
         self._facts.blank = on
 
     def _control_song(self, name: CommandName) -> None:
-        if self._facts.song_mode == "off":
+        if self._facts.song == "off":
             raise ProtocolError("song-off", 'Song mode is off: church.song = "off" in config.toml.')
         before, wanted = self._facts.song_control, _SONG[name]
 
@@ -341,10 +339,10 @@ class OperatorCommands:
         if self._facts.off_record:
             return
         to_s = self._hearing.heard_s
-        from_s = max(0.0, to_s - self._facts.off_record_s)
+        from_s = max(0.0, to_s - self._facts.settings.operator.off_record_s)
         # Also by id: an earlier version of a caption in a file may have ended before `from_s`.
         recent = {key for each in self._targets for key in each.board.ids_since(from_s)}
-        unsettled = self._targets[0].coordinator.ids_since(from_s)
+        unsettled = self._targets[0].coordinator.tracks.ids_since(from_s)
         redaction = Redaction(from_s, to_s, (*unsettled, *recent))
         self._recorder.purge(redaction)  # first: the program may stop before the rest is done
         # From here on the coordinators drop all reports of workers.

@@ -63,11 +63,10 @@ log = structlog.get_logger()
 
 
 class Reload:
-    """Holds the settings in force and passes changes to each part."""
+    """Puts changed settings in force and passes them to each part."""
 
     def __init__(
         self,
-        settings: Settings,
         read: Callable[[], Settings] | None,
         context: DaemonContext,
         group: WorkerGroup,
@@ -77,8 +76,6 @@ class Reload:
 
         Without it the settings stay.
         """
-        self.settings = settings
-        """The settings in force. A setting that needs a restart keeps its first value."""
         self._read = read
         self._facts = context.facts
         self._dictionary = context.dictionary
@@ -113,13 +110,12 @@ class Reload:
 
     async def _reload_now(self) -> ConfigError | DictionaryError | None:
         try:
-            wanted = await asyncio.to_thread(self._read) if self._read else self.settings
-            found = changes(self.settings, wanted)
+            wanted = await asyncio.to_thread(self._read) if self._read else self._facts.settings
+            found = changes(self._facts.settings, wanted)
             new = dict(leaves(wanted.model_dump()))
             # Settings that need a restart keep the old value, so that no part sees half a change.
-            settings = changed(
-                self.settings, {key: new[key] for key in (*found.live, *found.next_utterance)}
-            )
+            taken = {key: new[key] for key in (*found.live, *found.next_utterance)}
+            settings = changed(self._facts.settings, taken)
             # Last: this puts the rules in force, and nothing after it may fail.
             await self._take_rules(settings)
         except (ConfigError, DictionaryError) as error:
@@ -133,8 +129,8 @@ class Reload:
     async def _reload_rules(self) -> None:
         try:
             async with self._turn:
-                # `settings` is read inside the lock: a running reload may have replaced them.
-                await self._take_rules(self.settings)
+                # Read inside the lock: a running reload may have replaced the settings.
+                await self._take_rules(self._facts.settings)
         except DictionaryError as error:
             self._fault(error)
         else:
@@ -157,16 +153,11 @@ class Reload:
         self._hub.operators.reloaded(found, rules=len(self._dictionary.lexicon.rules))
 
     def _configure(self, settings: Settings) -> None:
-        old, self.settings = self.settings, settings
+        old, self._facts.settings = self._facts.settings, settings
         self._group.configure(settings)
         self._hub.configure(settings.server)
         for each in self._targets:
             each.board.set_history(settings.server.history)
-        self._facts.off_record_s = settings.operator.off_record_s
-        self._facts.song_mode = settings.church.song
-        self._facts.hides_interpreter = settings.translate.interpreter == "hidden"
-        self._facts.hold_doubtful = settings.church.hold_doubtful
-        self._facts.hold_s = settings.church.hold_s
         if settings.log != old.log:
             logs.configure(settings.log.level, settings.log.format)
         if settings.session != old.session:

@@ -147,7 +147,7 @@ class WrittenTexts:
     def require_caption(self, key: int, lang: str) -> None:
         """Raise ProtocolError if a language has no such caption to edit."""
         target = self._target(lang)
-        if not target.coordinator.holds(key):  # a held caption need not be on the board
+        if key not in target.coordinator.doubts:  # a held caption need not be on the board
             target.board.message(key)
 
     def hide(self, key: int) -> None:

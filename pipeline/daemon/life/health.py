@@ -68,7 +68,7 @@ class Health:
             uptime_s=round(self.uptime_s, 1),
             # A session that continues after a crash counts its audio from here (session.resume).
             audio_s=round(self._group.heard_s, 1),
-            lag_s=round(self._targets[0].coordinator.lag_s(time.monotonic()), 2),
+            lag_s=round(self._targets[0].coordinator.tracks.lag_s(time.monotonic()), 2),
             rung=self.rung,
             source=engines.source.name,
             recognizer=engines.recognizer.name,
@@ -91,7 +91,7 @@ class Health:
         """Return the health in one line of text, for `systemctl status`."""
         state, reason = self._announcer.state
         shown = f"{state} ({reason})" if reason else state
-        lag_s = self._targets[0].coordinator.lag_s(time.monotonic())
+        lag_s = self._targets[0].coordinator.tracks.lag_s(time.monotonic())
         return f"{shown}, lag {lag_s:.1f} s, rung {self.rung}"
 
     def _memory(self) -> float:

@@ -89,7 +89,7 @@ class Supervisor:
         self._day = NewDay(datetime.now().astimezone())
         self.has_new_day = False
         """Whether the session must end and a new one begin."""
-        is_service = context.facts.mode == "live" and not reload.settings.audio.input
+        is_service = context.facts.mode == "live" and not context.facts.settings.audio.input
         self._facts.may_begin_anew = is_service
 
     async def run(self) -> None:
@@ -118,15 +118,17 @@ class Supervisor:
             await asyncio.sleep(_TICK_S)
 
     def _check_day(self, now_s: float) -> None:
-        facts, settings = self._facts, self._reload.settings
+        facts, session = self._facts, self._facts.settings.session
         # A new session would reset what an operator has set, so wait for its end.
         is_set = facts.paused or facts.blank or facts.off_record
-        is_quiet = not (facts.is_speaking or is_set or self._targets[0].coordinator.unfinished)
+        is_quiet = not (
+            facts.is_speaking or is_set or self._targets[0].coordinator.tracks.unfinished
+        )
         now = datetime.now().astimezone()
-        due = self._day.is_due(settings.session.new_at, now, now_s, is_quiet=is_quiet)
+        due = self._day.is_due(session.new_at, now, now_s, is_quiet=is_quiet)
         wanted = facts.is_new_session_wanted and is_quiet
         if (due or wanted) and facts.may_begin_anew and not self.has_new_day:
-            hour = f"it is past {settings.session.new_at}"
+            hour = f"it is past {session.new_at}"
             log.info("new session", reason="asked for at the desk" if wanted else hour)
             self.has_new_day = True
             self._changed.set()

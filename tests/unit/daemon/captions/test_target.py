@@ -244,7 +244,7 @@ class DoubtfulDesk(Desk):
     def __init__(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         super().__init__(tmp_path)
         monkeypatch.setattr(OperatorFeed, "is_watched", True)
-        self.facts.hold_doubtful = True
+        self.set("church.hold_doubtful", True)
         self.board.show(made("fe", "es", "faith", number=2))
         self.come()
 
