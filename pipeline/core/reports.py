@@ -14,7 +14,6 @@ class Settled:
     """Speech can no longer return to a final utterance that could be resumed."""
 
     id: int
-    """The utterance's id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,11 +21,9 @@ class Retranslated:
     """A text that an operator wrote has been translated, or could not be."""
 
     ticket: int
-    """The request's ticket."""
     caption: Caption | None
     """The translation, `final` if nothing better follows; None: no translator could make one."""
     target: str
-    """The target language of the request."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,7 +41,7 @@ from pipeline.protocol.past_services import Archive
 from pipeline.records.health import HealthRecord
 from pipeline.server.addresses import page_address
 from pipeline.server.boards import Boards, Subscription
-from pipeline.server.buttons import Buttons, Sound, no_sound
+from pipeline.server.buttons import Buttons, Sound
 from pipeline.server.clients import Client, Clients, DisplayLatency
 from pipeline.server.inbound import Incoming, OnCommand
 from pipeline.server.operator_feed import OperatorFeed
@@ -67,7 +67,6 @@ _ALIVE_S = 10.0
 class Hub:
     """Serves displays. All methods belong to the event loop's thread."""
 
-    _on_command: OnCommand
     _health: Callable[[], HealthRecord]
     _console: Callable[[], ConsoleMessage]
 
@@ -119,8 +118,6 @@ class Hub:
         self._glass = DisplayLatency()
         self.operators = OperatorFeed(self._clients, self._glass)
         self._volunteers = volunteers or Volunteers(None)
-        # `start` sets it.
-        obey: OnCommand = lambda command: self._on_command(command)  # noqa: E731, PLW0108
         self._incoming = Incoming(
             self._clients,
             metrics,
@@ -128,11 +125,10 @@ class Hub:
             token=token,
             volunteers=self._volunteers,
             address=settings.address,
-            on_command=obey,
             on_operator=self._let_in,
         )
         self._past = PastRoutes(past, settings.past_services, self._incoming.admit)
-        self._buttons = Buttons(self._incoming.admit, obey, lambda: self._console())  # noqa: PLW0108 - `start` sets it
+        self._buttons = Buttons(self._incoming.admit)
         self._limiter = ConnectionLimiter(
             settings.max_clients, settings.max_per_address, self._incoming.trusted
         )
@@ -145,7 +141,7 @@ class Hub:
         on_command: OnCommand,
         health: Callable[[], HealthRecord],
         console: Callable[[], ConsoleMessage] = ConsoleMessage,
-        sound: Sound = no_sound,
+        sound: Sound = lambda caption_id, lang: b"",  # noqa: ARG005
     ) -> None:
         """Bind the port and serve. Raises ServerError.
 
@@ -156,8 +152,9 @@ class Hub:
 
         Codes: `port-in-use`, `port-forbidden`, `address-unavailable`, and those of `Certificate`.
         """
-        self._on_command, self._health, self._console = on_command, health, console
-        self._buttons.sound = sound
+        self._health, self._console = health, console
+        self._incoming.on_command = self._buttons.obey = on_command
+        self._buttons.console, self._buttons.sound = console, sound
         take_limits(self._limiter, self._settings)
         await self._port.open()
         self._timers.every(_HEALTH_S, self._tell_health)

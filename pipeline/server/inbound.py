@@ -39,11 +39,14 @@ _WRONG_TOKEN_S = 1.0  # how long a wrong token's answer is held back
 
 
 OnCommand = Callable[[CommandMessage], Awaitable[None] | None]
-"""Executes a command; returns an awaitable if some work is not done yet."""
+"""Executes a command, or raises ProtocolError; returns an awaitable if some work is left."""
 
 
 class Incoming:
     """Handles clients' messages. Belongs to the event loop's thread."""
+
+    on_command: OnCommand
+    """To be set before the first message."""
 
     def __init__(
         self,
@@ -54,12 +57,10 @@ class Incoming:
         token: str,
         volunteers: Volunteers,
         address: str,
-        on_command: OnCommand,
         on_operator: Callable[[Client], None],
     ) -> None:
-        """`on_operator` is called when a client has logged in, `on_command` for its commands.
+        """`on_operator` is called when a client has logged in. With an empty `token` nobody can.
 
-        `on_command` may raise ProtocolError to refuse. With an empty `token` nobody can log in.
         `address` is the server's address in the settings, "" if there is none.
         """
         self._clients = clients
@@ -69,7 +70,6 @@ class Incoming:
         self._volunteers = volunteers
         self._codes = PairingCodes()
         self.address = address
-        self._on_command = on_command
         self._on_operator = on_operator
         self.trusted = TrustedNetworks()
         """The networks of this machine and of operators."""
@@ -247,7 +247,7 @@ class Incoming:
         self._on_operator(client)
 
     def _obey(self, client: Client, command: CommandMessage) -> None:
-        if (waiting := self._on_command(command)) is not None:
+        if (waiting := self.on_command(command)) is not None:
             # A task, because reading a file takes seconds, while the operator may hide a caption.
             task = asyncio.create_task(self._finish(client, waiting))
             self._unfinished.add(task)

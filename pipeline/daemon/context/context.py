@@ -144,7 +144,6 @@ class OpenSession:
     earlier: Unfinished | None
     """The interrupted session that it resumes."""
     last_id: int = 0
-    """The highest utterance id in the session."""
     origin_s: float = 0.0
     """The audio time, in seconds, from which the session continues."""
 
@@ -195,7 +194,6 @@ class Notifier:
     """Notifies systemd. Drops what cannot be sent: systemd is absent. Belongs to one thread."""
 
     def __init__(self, environment: Mapping[str, str] = os.environ) -> None:
-        """Read the socket address and the watchdog interval."""
         address = environment.get("NOTIFY_SOCKET", "")
         # A first character @ stands for the zero byte of an abstract socket.
         self._address = "\0" + address[1:] if address.startswith("@") else address

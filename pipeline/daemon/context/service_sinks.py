@@ -272,11 +272,8 @@ class Outside:
     outputs: Mapping[str, OutputFeed] = field(default_factory=dict)
     """The feeds for other programs, by language."""
     subtitles: LiveSubtitles | None = None
-    """The subtitles for streams."""
     voice: Voice | None = None
-    """The voice that speaks the captions."""
     voices: VoiceStreams | None = None
-    """The listeners' streams."""
 
     def sinks(self, langs: Sequence[str]) -> tuple[Sink, ...]:
         """Return a sink for each output. `langs`: the target languages in order."""

@@ -45,17 +45,13 @@ class DaemonState:
     paused: bool = False
     blank: bool = False
     models: tuple[ModelUsed, ...] = ()
-    """The models that the engines were asked to load."""
     is_song: bool = False
-    """Captions are held because of song."""
     song_control: SongControl = "auto"
-    """The operators' choice about song."""
     forced_language: str = ""
     """The spoken language that an operator has chosen; "": it is detected."""
     may_begin_anew: bool = False
     """A new session can follow this one: in a service, but not for a file."""
     is_new_session_wanted: bool = False
-    """An operator has requested a new session."""
     off_record: bool = False
     """Nothing is heard, shown or kept, until `on-record`."""
 

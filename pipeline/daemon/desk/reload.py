@@ -77,10 +77,8 @@ class Reload:
         Without it the settings stay.
         """
         self._read = read
+        self._context = context
         self._facts = context.facts
-        self._dictionary = context.dictionary
-        self._hub = context.hub
-        self._recorder = context.recorder
         self._group = group
         self._targets = targets
         self._again = Coalesced(self._reload)
@@ -101,7 +99,7 @@ class Reload:
 
     def check_dictionary(self) -> None:
         """Reload the dictionary if one of its files has changed."""
-        if self._dictionary.changed():
+        if self._context.dictionary.changed():
             self._rules_again.request()
 
     async def _reload(self) -> ConfigError | DictionaryError | None:
@@ -142,31 +140,32 @@ class Reload:
         while new.changed():  # an operator has added a rule meanwhile
             new = await asyncio.to_thread(Dictionary, settings)
         # There is no await after the check, so no rule can be added in between and be lost.
-        self._dictionary.take(new)
+        self._context.dictionary.take(new)
 
     def _tell_reloaded(self, found: Changes) -> None:
         self._tell_rules()
         facts = asdict(found)
         say = log.warning if found.restart else log.info
         say("reloaded", **facts)
-        self._recorder.record(ReloadedEvent(utc=utc_now(), **facts))
-        self._hub.operators.reloaded(found, rules=len(self._dictionary.lexicon.rules))
+        self._context.recorder.record(ReloadedEvent(utc=utc_now(), **facts))
+        rules = len(self._context.dictionary.lexicon.rules)
+        self._context.hub.operators.reloaded(found, rules=rules)
 
     def _configure(self, settings: Settings) -> None:
         old, self._facts.settings = self._facts.settings, settings
         self._group.configure(settings)
-        self._hub.configure(settings.server)
+        self._context.hub.configure(settings.server)
         for each in self._targets:
             each.board.set_history(settings.server.history)
         if settings.log != old.log:
             logs.configure(settings.log.level, settings.log.format)
         if settings.session != old.session:
-            self._recorder.configure(settings.session)
+            self._context.recorder.configure(settings.session)
 
     def _tell_rules(self) -> None:
-        rules = len(self._dictionary.lexicon.rules)
+        rules = len(self._context.dictionary.lexicon.rules)
         log.info("dictionary reloaded", rules=rules)
-        self._recorder.record(DictionaryEvent(utc=utc_now(), rules=rules))
+        self._context.recorder.record(DictionaryEvent(utc=utc_now(), rules=rules))
 
     def _fault(self, error: ConfigError | DictionaryError, what: str = "") -> None:
         stage = "dictionary" if isinstance(error, DictionaryError) else "settings"

@@ -105,6 +105,6 @@ async def test_a_button_forces_the_spoken_language_and_lets_it_go() -> None:
         service.commands.clear()
         for forced in ("", "en", "es"):
             now = partial(ConsoleMessage, spoken=("en", "es"), forced=forced)
-            service.hub._buttons._console = now
+            service.hub._buttons.console = now
             await service.get("/do/next-language", Authorization=BEARER)
         assert service.commands == [SpokenCommand(lang=lang) for lang in ("en", "es", "")]

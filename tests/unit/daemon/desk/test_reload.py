@@ -203,7 +203,7 @@ def test_all_that_is_live_reaches_its_part(tmp_path: Path) -> None:
                 ),  # separate commands read these
             }
             assert untested == {"dictionary.enabled"}
-            assert answer["rules"] == len(service.app._reload._dictionary.lexicon.rules)
+            assert answer["rules"] == len(service.app._context.dictionary.lexicon.rules)
             assert (await until(socket, lambda m: m["type"] == "done"))["name"] == "reload"
             assert service.app._context.hub.audience_address == "https://captions.example.org/"
             in_force = service.app.settings
