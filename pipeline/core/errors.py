@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import re
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import ClassVar, Final
 
 
@@ -30,26 +30,16 @@ class StarkError(Exception):
 
 
 @contextmanager
-def writing(
-    place: object, kind: type[StarkError], code: str, fix: str = ""
-) -> Generator[None, None, None]:
-    """Turn an OSError of the block into `kind`: "`place` cannot be written: why."."""
-    try:
-        yield
-    except OSError as error:
-        # `from None`: the message contains the system's reason, and a second trace would hide it.
-        raise kind(code, f"{place} cannot be written: {error.strerror or error}.", fix) from None
-
-
-@contextmanager
 def reading(
     place: object,
     kind: type[StarkError],
     code: str,
     fix: str = "",
     wrong: tuple[type[Exception], ...] = (),
+    *,
+    did: str = "read",
 ) -> Generator[None, None, None]:
-    """Turn an OSError of the block, or one of `wrong`, into `kind`, as `writing` does."""
+    """Turn an OSError of the block, or one of `wrong`, into "`place` cannot be read: why."."""
     errors: tuple[type[Exception], ...] = (OSError, *wrong)
     try:
         yield
@@ -57,7 +47,15 @@ def reading(
         # The text of a KeyError is only the key, and a parser's text may have several lines.
         why = f"it lacks {error}" if isinstance(error, KeyError) else str(error).partition("\n")[0]
         why = getattr(error, "strerror", None) or why or type(error).__name__
-        raise kind(code, f"{place} cannot be read: {why.rstrip('.')}.", fix) from None
+        # `from None`: the message contains the system's reason, and a second trace would hide it.
+        raise kind(code, f"{place} cannot be {did}: {why.rstrip('.')}.", fix) from None
+
+
+def writing(
+    place: object, kind: type[StarkError], code: str, fix: str = ""
+) -> AbstractContextManager[None]:
+    """Turn an OSError of the block into "`place` cannot be written: why."."""
+    return reading(place, kind, code, fix, did="written")
 
 
 class ConfigError(StarkError):

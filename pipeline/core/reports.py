@@ -98,10 +98,9 @@ CaptionReport: TypeAlias = (
 it. A Transcript is reported only if its utterance is whole and it is filtered. A `Caption` is
 reported only within the workers, before its target is known."""
 
-MachineReport: TypeAlias = Level | Fault | SourceChanged | SongChanged | WorkerReady | WorkerEnded
-"""The state of the machine and its input."""
-
-Report: TypeAlias = CaptionReport | MachineReport
+Report: TypeAlias = (
+    CaptionReport | Level | Fault | SourceChanged | SongChanged | WorkerReady | WorkerEnded
+)
 """What workers report to the main thread."""
 
 Emit: TypeAlias = Callable[[Report], None]

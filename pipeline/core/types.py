@@ -370,4 +370,4 @@ CommandName = Literal[
     "spoken",
 ]
 KINDS: tuple[Kind, ...] = get_args(Kind)
-COMMANDS: tuple[CommandName, ...] = get_args(CommandName)
+COMMANDS: tuple[CommandName, ...] = tuple(sorted(get_args(CommandName)))

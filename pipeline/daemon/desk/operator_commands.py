@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Protocol
+from typing import Literal, Protocol
 
 import structlog
 
@@ -55,7 +55,7 @@ _SONG_COMMAND: Mapping[SongControl, CommandName] = {
 }
 _SONG: Mapping[str, SongControl] = {name: control for control, name in _SONG_COMMAND.items()}
 
-_Switch = Callable[[bool], None]
+_Switch = Literal["paused", "blank"]
 
 
 class Hearing(Speech, Protocol):
@@ -260,13 +260,13 @@ class OperatorCommands:
             case "clear-notice":
                 self.written.clear_notice()
             case "pause":
-                self._switch_on("pause", "resume", self._set_paused, was_on=self._facts.paused)
+                self._switch_on("pause", "resume", "paused")
             case "resume":
-                self._switch_off("pause", self._set_paused)
+                self._switch_off("pause", "paused")
             case "blank":
-                self._switch_on("blank", "unblank", self._set_blank, was_on=self._facts.blank)
+                self._switch_on("blank", "unblank", "blank")
             case "unblank":
-                self._switch_off("blank", self._set_blank)
+                self._switch_off("blank", "blank")
             case "check":
                 self._live_check.start()
             case "new-session":
@@ -286,12 +286,6 @@ class OperatorCommands:
             raise ProtocolError("unknown-lang", f"{quoted(lang)} is not spoken here: {spoken}.")
         self._facts.forced_language = lang
 
-    def _set_paused(self, on: bool) -> None:
-        self._facts.paused = on
-
-    def _set_blank(self, on: bool) -> None:
-        self._facts.blank = on
-
     def _control_song(self, name: CommandName) -> None:
         if self._facts.song == "off":
             raise ProtocolError("song-off", 'Song mode is off: church.song = "off" in config.toml.')
@@ -310,21 +304,19 @@ class OperatorCommands:
             self._undo.push(name, back)
         self._facts.song_control = wanted
 
-    def _switch_on(
-        self, name: CommandName, opposite: CommandName, switch: _Switch, *, was_on: bool
-    ) -> None:
+    def _switch_on(self, name: CommandName, opposite: CommandName, fact: _Switch) -> None:
         def back() -> None:
-            switch(False)
+            setattr(self._facts, fact, False)
             self._note(opposite)  # a session resumed after a crash reads this event
 
-        if not was_on:
+        if not getattr(self._facts, fact):
             self._undo.push(name, back)
-        switch(True)
+        setattr(self._facts, fact, True)
 
-    def _switch_off(self, name: CommandName, switch: _Switch) -> None:
+    def _switch_off(self, name: CommandName, fact: _Switch) -> None:
         # The undo step would only repeat this.
         self._undo.forget(name)
-        switch(False)
+        setattr(self._facts, fact, False)
 
     def _leave_record(self) -> None:
         """Make all parts forget the last speech and the current speech."""
