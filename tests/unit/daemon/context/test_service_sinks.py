@@ -42,11 +42,8 @@ def test_an_utterance_and_its_times_are_counted() -> None:
     metrics = Metrics()
     sink = MetricsSink(metrics)
     corrections = (Correction("philemon", "file lemon", "Philemon", 0),) * 2
-    times: dict[str, Any] = {
-        "stt_ms": 250.0,
-        "final_ms": 500.0,
-        "last_syllable_to_final_ms": 1500.0,
-    }
+    times: dict[str, Any] = {"stt_ms": 250.0, "final_ms": 500.0}
+    times["last_syllable_to_final_ms"] = 1500.0
     sink.on_utterance(utterance_record(1, corrections=corrections, **times))
     sink.on_utterance(utterance_record(2, filtered="stock-phrase"))
     read = metrics.exposition().decode()
