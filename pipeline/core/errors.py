@@ -1,32 +1,11 @@
-"""All errors that this program raises on purpose. Pure.
-
-StarkError                  anything below; has a kebab-case code
-├── ConfigError             a setting is wrong: exit 78, systemd must not restart
-├── UsageError              the command line is wrong: exit 2
-├── AudioError              a device or an audio file cannot be used
-│   └── AudioLostError      the device was there and went away: the listener reopens it
-├── ModelError              a model is missing, broken or of the wrong kind
-│   └── ModelCrashError     the engine dies whenever it loads the model: exit 70, as with 78
-├── EngineError             an engine failed on one utterance: costs that utterance only
-│   ├── EngineGoneError     its process ended, and another one is being started
-│   └── EngineCancelledError  nobody wants the result any more
-├── DictionaryError         a dictionary file cannot be used
-├── VersesError             a Bible, or the index of verses, cannot be used
-├── NotesError              a preacher's notes cannot be read or kept
-├── ServerError             the port or a page cannot be served, or no daemon answers there
-├── PublishError            captions cannot be sent beyond the hall; captions in the hall go on
-├── SessionError            the session folder cannot be used
-├── ResourceError           the system gives this program no more memory, or no further thread
-├── LearningError           a step of learning cannot be done, or its data folder cannot be used
-└── ProtocolError           a client's message is not one of ours
-"""
+"""All errors that this program raises on purpose. Pure."""
 
 from __future__ import annotations
 
 import errno
 import re
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import ClassVar, Final
 
 
@@ -51,26 +30,16 @@ class StarkError(Exception):
 
 
 @contextmanager
-def writing(
-    place: object, kind: type[StarkError], code: str, fix: str = ""
-) -> Generator[None, None, None]:
-    """Turn an OSError of the block into `kind`: "`place` cannot be written: why."."""
-    try:
-        yield
-    except OSError as error:
-        # `from None`: the message contains the system's reason, and a second trace would hide it.
-        raise kind(code, f"{place} cannot be written: {error.strerror or error}.", fix) from None
-
-
-@contextmanager
 def reading(
     place: object,
     kind: type[StarkError],
     code: str,
     fix: str = "",
     wrong: tuple[type[Exception], ...] = (),
+    *,
+    did: str = "read",
 ) -> Generator[None, None, None]:
-    """Turn an OSError of the block, or one of `wrong`, into `kind`, as `writing` does."""
+    """Turn an OSError of the block, or one of `wrong`, into "`place` cannot be read: why."."""
     errors: tuple[type[Exception], ...] = (OSError, *wrong)
     try:
         yield
@@ -78,7 +47,15 @@ def reading(
         # The text of a KeyError is only the key, and a parser's text may have several lines.
         why = f"it lacks {error}" if isinstance(error, KeyError) else str(error).partition("\n")[0]
         why = getattr(error, "strerror", None) or why or type(error).__name__
-        raise kind(code, f"{place} cannot be read: {why.rstrip('.')}.", fix) from None
+        # `from None`: the message contains the system's reason, and a second trace would hide it.
+        raise kind(code, f"{place} cannot be {did}: {why.rstrip('.')}.", fix) from None
+
+
+def writing(
+    place: object, kind: type[StarkError], code: str, fix: str = ""
+) -> AbstractContextManager[None]:
+    """Turn an OSError of the block into "`place` cannot be written: why."."""
+    return reading(place, kind, code, fix, did="written")
 
 
 class ConfigError(StarkError):
@@ -99,7 +76,7 @@ class AudioError(StarkError):
 
 
 class AudioLostError(AudioError):
-    """The device delivered and then stopped: unplugged, or its server went away."""
+    """The device delivered and then stopped: unplugged, or its server went away. It is reopened."""
 
 
 class ModelError(StarkError):
@@ -109,12 +86,12 @@ class ModelError(StarkError):
 class ModelCrashError(ModelError):
     """The engine's process dies whenever it loads the model: a retry does not help."""
 
-    # EX_SOFTWARE; the unit names it as well.
+    # EX_SOFTWARE; the systemd unit names it as well.
     exit_code = 70
 
 
 class EngineError(StarkError):
-    """An engine failed on one utterance."""
+    """An engine failed on one utterance: costs that utterance only."""
 
 
 class EngineGoneError(EngineError):

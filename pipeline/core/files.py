@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 import structlog
 
@@ -31,6 +31,10 @@ _IS_POSIX: Final = fcntl is not None
 """Whether an open file can be renamed and a folder can be opened: not on Windows."""
 _FAR = 1 << 40
 """The locked position on Windows: after the file's end, because others cannot read locked bytes."""
+
+
+Stamp: TypeAlias = tuple[int, int, int]
+"""A file's inode, size and time."""
 
 
 def write_whole(path: Path, content: bytes, *, like: os.stat_result | None = None) -> None:
@@ -56,6 +60,16 @@ def size_bytes(path: Path) -> int:
             with suppress(OSError):
                 total += file.stat().st_size
     return total
+
+
+def stamp_of(path: Path) -> Stamp | None:
+    """Return what changes when a file is changed or replaced; None if there is no file."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    # The inode too: another file in its place may have the same size and time.
+    return found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def sync(path: Path) -> None:

@@ -14,12 +14,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
+from pipeline.core.languages import Words
 from pipeline.core.resources import bundled
-
-
-def _words(line: object) -> object:
-    # Other types pass through: then pydantic names the key and the expected type.
-    return frozenset(line.split()) if isinstance(line, str) else line
 
 
 def _in_order(line: object) -> object:
@@ -54,8 +50,6 @@ def _ignoring_case(alternatives: object) -> object:
     return re.compile("|".join(map(str, alternatives)), re.IGNORECASE)
 
 
-Words = Annotated[frozenset[str], BeforeValidator(_words)]
-"""Written as one line with spaces between the words."""
 Numbered = Annotated[Mapping[str, int], BeforeValidator(_by_word)]
 """Values by word; written as words by value."""
 Phrases = Annotated[Mapping[tuple[str, ...], int], BeforeValidator(_by_phrase)]

@@ -8,33 +8,42 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict
 
 from pipeline.core.resources import bundled
 
 FILE = bundled("languages.toml")
 
-_WORD_LISTS = ("starts", "ties", "titles", "numbered", "worship", "common")
+
+def _words(line: object) -> object:
+    # Other types pass through: then pydantic names the key and the expected type.
+    return frozenset(line.split()) if isinstance(line, str) else line
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Language:
+Words = Annotated[frozenset[str], BeforeValidator(_words)]
+"""Written as one line with spaces between the words."""
+
+
+class Language(BaseModel):
     """One entry of languages.toml, which explains each field."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
     code: str
     name: str
     own: str
-    script: frozenset[str] = frozenset()
+    script: Words = frozenset()
     direction: Literal["ltr", "rtl"] = "ltr"
     spaces: Literal["words", "sentences", "nowhere"] = "words"
-    starts: frozenset[str] = frozenset()
-    ties: frozenset[str] = frozenset()
-    titles: frozenset[str] = frozenset()
-    numbered: frozenset[str] = frozenset()
-    worship: frozenset[str] = frozenset()
-    common: frozenset[str] = frozenset()
+    starts: Words = frozenset()
+    ties: Words = frozenset()
+    titles: Words = frozenset()
+    numbered: Words = frozenset()
+    worship: Words = frozenset()
+    common: Words = frozenset()
     stock: tuple[str, ...] = ()
     weak: frozenset[str] = frozenset()
     examples: tuple[str, ...] = ()
@@ -51,20 +60,9 @@ class Language:
 
 
 def read_languages(toml_text: str) -> dict[str, Language]:
-    """Return the languages of a file by code. Raises ValueError, KeyError or TypeError."""
+    """Return the languages of a file by code. Raises ValueError (pydantic's is one)."""
     document = tomllib.loads(toml_text)
-    return {code: _language(code, entry) for code, entry in sorted(document.items())}
-
-
-def _language(code: str, entry: Mapping[str, Any]) -> Language:
-    values = dict(entry)
-    values["script"] = frozenset(values["script"].split())
-    for name in _WORD_LISTS:
-        values[name] = frozenset(values.get(name, "").split())
-    values["weak"] = frozenset(values.get("weak", ()))
-    for name in ("stock", "examples"):
-        values[name] = tuple(values.get(name, ()))
-    return Language(code=code, **values)
+    return {code: Language(code=code, **entry) for code, entry in sorted(document.items())}
 
 
 # Read once, at import: the file changes only with the program.

@@ -36,37 +36,6 @@ ENGINE_TOTALS: Final[Mapping[str, str]] = {
 }
 
 
-class _EngineMetrics:
-    """Gauges and counters with the label `engine`."""
-
-    def __init__(self, registry: CollectorRegistry) -> None:
-        self._gauges = {
-            key: Gauge(f"stark_engine_{key}", says, ["engine"], registry=registry)
-            for key, says in ENGINE_GAUGES.items()
-        }
-        self._counters = {
-            key: Counter(f"stark_engine_{key}", says, ["engine"], registry=registry)
-            for key, says in ENGINE_TOTALS.items()
-        }
-        # The last figures by engine and key: to remove a gauge once, and to increase counters.
-        self._before: dict[tuple[str, str], float | None] = {}
-
-    def take(self, name: str, figures: Mapping[str, float | None]) -> None:
-        """Set the gauges, and increase the counters by their growth."""
-        for key, gauge in self._gauges.items():
-            value = figures[key]
-            if value is not None:
-                gauge.labels(name).set(value)
-            elif self._before.get((name, key)) is not None:
-                gauge.remove(name)  # no figure is better than an old one
-        for key, counter in self._counters.items():
-            # Engines report totals; a Prometheus counter takes the increase. It raises on a
-            # negative number, and a metric must not end a service.
-            new = (figures[key] or 0) - (self._before.get((name, key)) or 0)
-            counter.labels(name).inc(max(0, new))
-        self._before.update({(name, key): value for key, value in figures.items()})
-
-
 class Metrics:
     """The daemon's counters, gauges and histograms. Times are in seconds."""
 
@@ -106,7 +75,14 @@ class Metrics:
         self.queue_depth = gauge("queue_depth", "Items waiting in a queue.", "queue")
         failed = "Utterances on which an engine failed."
         self.engine_errors = counter("engine_errors", failed, "stage")
-        self._engine = _EngineMetrics(registry)
+        self._engine_gauges = {
+            key: gauge(f"engine_{key}", says, "engine") for key, says in ENGINE_GAUGES.items()
+        }
+        self._engine_totals = {
+            key: counter(f"engine_{key}", says, "engine") for key, says in ENGINE_TOTALS.items()
+        }
+        # The last figures by engine and key: to remove a gauge once, and to increase counters.
+        self._figures: dict[tuple[str, str], float | None] = {}
         self._state = gauge("state", "1 for the daemon's state, 0 for others.", "state")
         # The queues count since the start; a Prometheus counter takes the increase.
         self._dropped: dict[str, int] = {}
@@ -121,29 +97,6 @@ class Metrics:
             # Set the others too: a series keeps its last value.
             self._state.labels(each).set(each == state)
 
-    def utterance(
-        self,
-        *,
-        corrections: int,
-        filtered: str,
-        stage_ms: Mapping[str, float | None],
-        latency_ms: Mapping[str, float | None],
-    ) -> None:
-        """Count a finished utterance.
-
-        `corrections`: number of applied dictionary rules; `filtered`: why it was not shown ("" if
-        it was); `stage_ms`: times by stage; `latency_ms`: times from the last syllable, by pass. A
-        time is None if it was not measured.
-        """
-        self.utterances.inc()
-        self.corrections.inc(corrections)
-        if filtered:
-            self.filtered.labels(filtered).inc()
-        for histogram, times in ((self.stage, stage_ms), (self.latency, latency_ms)):
-            for name, took_ms in times.items():
-                if took_ms is not None:
-                    histogram.labels(name).observe(took_ms / 1000)
-
     def queues(self, depth: Mapping[str, int], dropped: Mapping[str, int]) -> None:
         """Record the length of each queue, and its number of dropped items since the start."""
         for queue, waiting in depth.items():
@@ -157,7 +110,18 @@ class Metrics:
 
         `figures` has the keys of `ENGINE_GAUGES` and of `ENGINE_TOTALS` (totals since the start).
         """
-        self._engine.take(name, figures)
+        for key, gauge in self._engine_gauges.items():
+            value = figures[key]
+            if value is not None:
+                gauge.labels(name).set(value)
+            elif self._figures.get((name, key)) is not None:
+                gauge.remove(name)  # no figure is better than an old one
+        for key, counter in self._engine_totals.items():
+            # Engines report totals; a Prometheus counter takes the increase. It raises on a
+            # negative number, and a metric must not end a service.
+            new = (figures[key] or 0) - (self._figures.get((name, key)) or 0)
+            counter.labels(name).inc(max(0, new))
+        self._figures.update({(name, key): value for key, value in figures.items()})
 
     def exposition(self) -> bytes:
         """Return all metrics in the Prometheus format; the content type is `CONTENT_TYPE`."""

@@ -14,7 +14,6 @@ class Settled:
     """Speech can no longer return to a final utterance that could be resumed."""
 
     id: int
-    """The utterance's id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,11 +21,9 @@ class Retranslated:
     """A text that an operator wrote has been translated, or could not be."""
 
     ticket: int
-    """The request's ticket."""
     caption: Caption | None
     """The translation, `final` if nothing better follows; None: no translator could make one."""
     target: str
-    """The target language of the request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,10 +98,9 @@ CaptionReport: TypeAlias = (
 it. A Transcript is reported only if its utterance is whole and it is filtered. A `Caption` is
 reported only within the workers, before its target is known."""
 
-MachineReport: TypeAlias = Level | Fault | SourceChanged | SongChanged | WorkerReady | WorkerEnded
-"""The state of the machine and its input."""
-
-Report: TypeAlias = CaptionReport | MachineReport
+Report: TypeAlias = (
+    CaptionReport | Level | Fault | SourceChanged | SongChanged | WorkerReady | WorkerEnded
+)
 """What workers report to the main thread."""
 
 Emit: TypeAlias = Callable[[Report], None]

@@ -38,7 +38,6 @@ class Reopened:
     """A final that was on screen when speech returned to its utterance."""
 
     id: int
-    """The utterance's."""
     source: str
     target: str
 

@@ -18,7 +18,6 @@ class WantedTerm:
     forms: tuple[str, ...]
     """What may be written for it, the best first; empty: it is looked for only."""
     lang: str
-    """The target language."""
     pattern: str
     """A regular expression of all that counts as it, on words in small letters without accents."""
     foreign: tuple[str, ...] = ()

@@ -301,10 +301,8 @@ class Comparison:
     """A second final translator's version of a final caption, for rehearsals."""
 
     id: int
-    """The caption's id."""
     lang: str
     final: str
-    """The caption's text."""
     model: str
     translation: Translation
     span: Span
@@ -336,39 +334,40 @@ State = Literal[
 
 Mode = Literal["live", "dry-run", "demo"]
 Kind = Literal["audience", "projector", "obs", "operator"]
-CommandName = Literal[
-    "add-notes",
-    "add-rule",
-    "approve",
+PlainName = Literal[
     "blank",
     "check",
     "clear-notice",
-    "correct",
-    "dismiss-verse",
-    "drop-note",
-    "edit",
-    "hide",
-    "hold-rule",
-    "hold-term",
     "new-session",
-    "notice",
     "off-record",
     "on-record",
     "pause",
-    "preview-rule",
-    "preview-term",
     "reload",
     "resume",
-    "say",
-    "settle",
-    "show",
     "song-auto",
     "song-caption",
     "song-hold",
-    "spoken",
-    "take-verse",
     "unblank",
     "undo",
 ]
+"""Operators' commands without arguments: changes of state, undo, reload."""
+CaptionCommandName = Literal["approve", "dismiss-verse", "hide", "settle", "show", "take-verse"]
+"""Those about a caption, without other arguments."""
+CommandName = Literal[
+    PlainName,
+    CaptionCommandName,
+    "add-notes",
+    "add-rule",
+    "correct",
+    "drop-note",
+    "edit",
+    "hold-rule",
+    "hold-term",
+    "notice",
+    "preview-rule",
+    "preview-term",
+    "say",
+    "spoken",
+]
 KINDS: tuple[Kind, ...] = get_args(Kind)
-COMMANDS: tuple[CommandName, ...] = get_args(CommandName)
+COMMANDS: tuple[CommandName, ...] = tuple(sorted(get_args(CommandName)))

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
+from functools import partial
 
 from pipeline.captions.subtitles import Side
 from pipeline.config.publishing import Output
 from pipeline.core.reports import Emit
 from pipeline.outputs.outlet import (
-    MakeRequest,
+    HttpRequest,
     Outlet,
     Shown,
     freeshow,
@@ -22,16 +23,18 @@ from pipeline.outputs.outlet import (
 )
 from pipeline.protocol.caption import CaptionMessage
 
-_SCREENS: Mapping[str, tuple[str, Callable[[str, str], MakeRequest]]] = {
-    "vmix": ("vMix", vmix),
-    "propresenter": ("ProPresenter", propresenter),
-    "freeshow": ("FreeShow", freeshow),
+_SCREENS: Mapping[str, Callable[[str, str, Shown, int], HttpRequest]] = {
+    "vmix": vmix,
+    "propresenter": propresenter,
+    "freeshow": freeshow,
 }
-
-
-def title(program: str) -> str:
-    """Return the name of a program in `[[outputs]]` for people."""
-    return {"youtube": "YouTube", "zoom": "Zoom"}.get(program) or _SCREENS[program][0]
+_NAMES = {
+    "youtube": "YouTube",
+    "zoom": "Zoom",
+    "vmix": "vMix",
+    "propresenter": "ProPresenter",
+    "freeshow": "FreeShow",
+}
 
 
 class OutputFeed:
@@ -73,14 +76,14 @@ class OutputFeed:
     def start(self, emit: Emit) -> None:
         """Begin, with empty screens; `emit` gets faults."""
         for each in self._outputs:
+            name = _NAMES.get(each.program, "")
             if each.program == "youtube":
-                self._streams.append(Outlet(title(each.program), youtube(each.url), emit))
+                self._streams.append(Outlet(name, partial(youtube, each.url), emit))
             elif each.program == "zoom":
-                post, count = zoom(each.url, self._lang), zoom_count(each.url)
-                self._streams.append(Outlet(title(each.program), post, emit, count=count))
-            elif each.program in _SCREENS:
-                name, make = _SCREENS[each.program]
-                request = make(each.url, each.shows_in)
+                post, count = partial(zoom, each.url, self._lang), zoom_count(each.url)
+                self._streams.append(Outlet(name, post, emit, count=count))
+            elif make := _SCREENS.get(each.program):
+                request = partial(make, each.url, each.shows_in)
                 self._screens.append(Outlet(name, request, emit, is_screen=True))
         for outlet in (*self._screens, *self._streams):
             outlet.start()

@@ -19,7 +19,7 @@ import threading
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TypeAlias
@@ -227,7 +227,7 @@ def _send(name: str, request: HttpRequest) -> bytes:
     """Send a request; return the answer. Raises PublishError (output-unreachable, -refused)."""
     # Without the path, which may be a secret: YouTube's contains the stream's key.
     place = urlsplit(request.url).netloc.rpartition("@")[2]
-    out = urllib.request.Request(request.url, data=request.body, headers=request.headers)  # noqa: S310
+    out = urllib.request.Request(request.url, data=request.body, headers=dict(request.headers))  # noqa: S310
     try:
         with urllib.request.urlopen(out, timeout=_ANSWER_S) as answer:  # noqa: S310
             # Bounded, since anything may answer there, and the expected answer is a short number.
@@ -268,40 +268,34 @@ class HttpRequest:
 
     url: str
     body: bytes | None = None
-    headers: dict[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 MakeRequest: TypeAlias = Callable[[Shown, int], HttpRequest]
 """Makes the request for a caption; the number counts a program's captions, from 1."""
 
 
-def youtube(ingestion_url: str) -> MakeRequest:
-    """Return requests for a stream's caption ingestion URL, which YouTube Studio shows."""
-
-    def make(shown: Shown, number: int) -> HttpRequest:
-        # In milliseconds: `strftime` has only microseconds.
-        moment = shown.spoken_utc.strftime("%Y-%m-%dT%H:%M:%S.") + (
-            f"{shown.spoken_utc.microsecond // 1000:03d}"
-        )
-        # A line feed would end the caption.
-        body = f"{moment}\n{' '.join(shown.text.split())}\n"
-        headers = {"Content-Type": "text/plain; charset=utf-8"}
-        return HttpRequest(_with_query(ingestion_url, seq=str(number)), body.encode(), headers)
-
-    return make
+_PLAIN = {"Content-Type": "text/plain; charset=utf-8"}
+_JSON = {"Content-Type": "application/json"}
 
 
-def zoom(caption_url: str, lang: str) -> MakeRequest:
-    """Return requests for a meeting's caption URL, which its host copies ("API token")."""
+def youtube(ingestion_url: str, shown: Shown, number: int) -> HttpRequest:
+    """Return the request for a stream's caption ingestion URL, which YouTube Studio shows."""
+    # In milliseconds: `strftime` has only microseconds.
+    moment = shown.spoken_utc.strftime("%Y-%m-%dT%H:%M:%S.") + (
+        f"{shown.spoken_utc.microsecond // 1000:03d}"
+    )
+    # A line feed would end the caption.
+    body = f"{moment}\n{' '.join(shown.text.split())}\n"
+    return HttpRequest(_with_query(ingestion_url, seq=str(number)), body.encode(), _PLAIN)
+
+
+def zoom(caption_url: str, lang: str, shown: Shown, number: int) -> HttpRequest:
+    """Return the request for a meeting's caption URL, which its host copies ("API token")."""
     # Languages whose country has another code.
     country = {"en": "US", "zh": "CN", "ja": "JP", "ko": "KR", "pt": "BR"}.get(lang, lang.upper())
-
-    def make(shown: Shown, number: int) -> HttpRequest:
-        headers = {"Content-Type": "text/plain; charset=utf-8"}
-        url = _with_query(caption_url, seq=str(number), lang=f"{lang}-{country}")
-        return HttpRequest(url, f"{' '.join(shown.text.split())}\n".encode(), headers)
-
-    return make
+    url = _with_query(caption_url, seq=str(number), lang=f"{lang}-{country}")
+    return HttpRequest(url, f"{' '.join(shown.text.split())}\n".encode(), _PLAIN)
 
 
 def zoom_count(caption_url: str) -> HttpRequest:
@@ -310,49 +304,34 @@ def zoom_count(caption_url: str) -> HttpRequest:
     return HttpRequest(urlunsplit(parts._replace(path=f"{parts.path.rstrip('/')}/seq")))
 
 
-def vmix(address: str, title: str) -> MakeRequest:
-    """Return requests that set a title's text; `title` is an input, a comma, and its field."""
-    name, _, of_title = title.partition(",")
-
-    def make(shown: Shown, number: int) -> HttpRequest:  # noqa: ARG001
-        return HttpRequest(
-            _with_query(
-                f"{address.rstrip('/')}/api/",
-                Function="SetText",
-                Input=name.strip(),
-                SelectedName=of_title.strip() or "Message.Text",
-                Value=shown.text,
-            )
+def vmix(address: str, title: str, shown: Shown, _: int) -> HttpRequest:
+    """Return the request that sets a title's text; `title` is an input, a comma, and its field."""
+    name, _comma, of_title = title.partition(",")
+    return HttpRequest(
+        _with_query(
+            f"{address.rstrip('/')}/api/",
+            Function="SetText",
+            Input=name.strip(),
+            SelectedName=of_title.strip() or "Message.Text",
+            Value=shown.text,
         )
-
-    return make
-
-
-def propresenter(address: str, message: str) -> MakeRequest:
-    """Return requests that trigger a message; `message` is its name, a comma, and a token of it."""
-    name, _, token = message.partition(",")
-
-    def make(shown: Shown, number: int) -> HttpRequest:  # noqa: ARG001
-        tokens = [{"name": token.strip() or "Message", "text": {"text": shown.text}}]
-        return HttpRequest(
-            # An unquoted slash would end the message's name.
-            f"{address.rstrip('/')}/v1/message/{quote(name.strip(), safe='')}/trigger",
-            orjson.dumps(tokens),
-            {"Content-Type": "application/json"},
-        )
-
-    return make
+    )
 
 
-def freeshow(address: str, variable: str) -> MakeRequest:
-    """Return requests that set a text variable; FreeShow uses the one with the closest name."""
+def propresenter(address: str, message: str, shown: Shown, _: int) -> HttpRequest:
+    """Return the request that triggers a message: its name, a comma, and a token of it."""
+    name, _comma, token = message.partition(",")
+    tokens = [{"name": token.strip() or "Message", "text": {"text": shown.text}}]
+    # An unquoted slash would end the message's name.
+    url = f"{address.rstrip('/')}/v1/message/{quote(name.strip(), safe='')}/trigger"
+    return HttpRequest(url, orjson.dumps(tokens), _JSON)
+
+
+def freeshow(address: str, variable: str, shown: Shown, _: int) -> HttpRequest:
+    """Return the request that sets a text variable; FreeShow uses the closest name."""
     asked = {"action": "change_variable", "name": variable.strip(), "key": "text"}
-
-    def make(shown: Shown, number: int) -> HttpRequest:  # noqa: ARG001
-        body = orjson.dumps({**asked, "value": shown.text})
-        return HttpRequest(f"{address.rstrip('/')}/", body, {"Content-Type": "application/json"})
-
-    return make
+    body = orjson.dumps({**asked, "value": shown.text})
+    return HttpRequest(f"{address.rstrip('/')}/", body, _JSON)
 
 
 def _with_query(url: str, **more: str) -> str:

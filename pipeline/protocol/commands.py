@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 from pydantic import BeforeValidator, Field, ValidationInfo
 
 from pipeline.core.errors import ProtocolError
+from pipeline.core.types import CaptionCommandName, PlainName
 from pipeline.protocol.caption import Count
 
 MAX_TEXT = 2000
@@ -110,23 +111,7 @@ class PlainCommand:
     """An operator's command without arguments: a change of state, undo, or a reload."""
 
     type: Literal["command"] = "command"
-    # One class for all: they have the same fields and differ only by name.
-    name: Literal[
-        "blank",
-        "check",
-        "clear-notice",
-        "new-session",
-        "off-record",
-        "on-record",
-        "pause",
-        "reload",
-        "resume",
-        "song-auto",
-        "song-caption",
-        "song-hold",
-        "unblank",
-        "undo",
-    ]
+    name: PlainName
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,31 +170,22 @@ class TypeCommand:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HideCommand(CaptionCommand):
-    """An operator hides a caption on all displays, or shows it again."""
+class PlainCaptionCommand(CaptionCommand):
+    """An operator's command about a caption, without other arguments.
 
-    name: Literal["hide", "show"] = "hide"
+    `hide` takes it off all displays, and `show` shows it again. `approve` shows a doubtful one now,
+    without a mark. `settle`: an operator begins to edit it, so new speech is no longer appended to
+    it. `take-verse` shows the verse that is suggested for it; `dismiss-verse` dismisses that verse.
+    """
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SettleCommand(CaptionCommand):
-    """An operator begins to edit a caption: new speech is no longer appended to it."""
-
-    name: Literal["settle"] = "settle"
+    name: CaptionCommandName
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ApproveCommand(CaptionCommand):
-    """An operator approves a doubtful caption: it is shown now, without a mark."""
-
-    name: Literal["approve"] = "approve"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VerseCommand(CaptionCommand):
-    """An operator shows the verse that is suggested for a caption, or dismisses it."""
-
-    name: Literal["dismiss-verse", "take-verse"]
+def _require_words(**texts: str) -> None:
+    """Refuse a text of punctuation alone, which would match nothing, or everything."""
+    for key, text in texts.items():
+        if not any(map(str.isalnum, text)):
+            raise ProtocolError("bad-field", f"{key} has a letter or a digit in it.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -225,10 +201,7 @@ class AddRuleCommand:
     write: Phrase
 
     def __post_init__(self) -> None:
-        # A rule of punctuation alone would match nothing, or everything.
-        for key, text in (("heard", self.heard), ("write", self.write)):
-            if not any(map(str.isalnum, text)):
-                raise ProtocolError("bad-field", f"{key} has a letter or a digit in it.")
+        _require_words(heard=self.heard, write=self.write)
         # An exact comparison: a rule may change only case or an accent.
         if self.heard == self.write:
             raise ProtocolError("bad-field", "heard and write are not the same.")
@@ -251,9 +224,7 @@ class HoldTermCommand:
     """The current translation, which is replaced in the captions on the screens."""
 
     def __post_init__(self) -> None:
-        for key, text in (("say", self.say), ("write", self.write)):
-            if not any(map(str.isalnum, text)):
-                raise ProtocolError("bad-field", f"{key} has a letter or a digit in it.")
+        _require_words(say=self.say, write=self.write)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -291,10 +262,7 @@ CommandMessage: TypeAlias = (
     | EditCommand
     | CorrectCommand
     | TypeCommand
-    | HideCommand
-    | SettleCommand
-    | ApproveCommand
-    | VerseCommand
+    | PlainCaptionCommand
     | AddRuleCommand
     | HoldTermCommand
     | AddNotesCommand

@@ -39,7 +39,6 @@ class Branding:
     logo_type: str = ""
 
     def __bool__(self) -> bool:
-        """Whether there is anything to show."""
         return bool(self.name or self.logo or self.colour)
 
     @property

@@ -6,38 +6,31 @@ removes a minute for good, is not available.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from http import HTTPStatus
-from typing import Literal, TypeAlias, get_args
-from urllib.parse import parse_qs, unquote
+from typing import TypeAlias
+from urllib.parse import parse_qs
 
 import orjson
 from websockets.http11 import Request, Response
 
 from pipeline.core.errors import ProtocolError
 from pipeline.protocol.codec import parse
-from pipeline.protocol.commands import AckMessage, CommandMessage
+from pipeline.protocol.commands import AckMessage
 from pipeline.protocol.messages import ConsoleMessage
+from pipeline.server.inbound import OnCommand
 from pipeline.server.pages import refuse, respond
-from pipeline.server.past_routes import Admit
+from pipeline.server.past_routes import Admit, bearer, challenge
 
 PREFIX = "/do"
 Sound: TypeAlias = Callable[[int, str], bytes]
 """Returns the WAV of a caption by id and target language, b"" if there is none."""
-Action: TypeAlias = Literal[
-    "pause",
-    "resume",
-    "blank",
-    "unblank",
-    "song-hold",
-    "song-caption",
-    "song-auto",
-    "clear-notice",
-    "undo",
-]
-ACTIONS: tuple[Action, ...] = get_args(Action)
+ACTIONS = (
+    *("pause", "resume", "blank", "unblank", "song-hold", "song-caption", "song-auto"),
+    *("clear-notice", "undo"),
+)
 """Actions without a parameter; `notice` needs a text, `spoken` a language."""
-TOGGLES: Mapping[str, tuple[Callable[[ConsoleMessage], bool], Action, Action]] = {
+TOGGLES: Mapping[str, tuple[Callable[[ConsoleMessage], bool], str, str]] = {
     "pause-or-resume": (lambda now: now.paused, "resume", "pause"),
     "blank-or-unblank": (lambda now: now.blank, "unblank", "blank"),
     "song-or-captions": (lambda now: now.song == "hold", "song-auto", "song-hold"),
@@ -52,26 +45,16 @@ _STATUS = {
 }
 
 
-def no_sound(caption_id: int, lang: str) -> bytes:
-    """Return no sound for any caption."""
-    del caption_id, lang
-    return b""
-
-
 class Buttons:
     """Does the actions of buttons. Belongs to the event loop's thread."""
 
-    def __init__(
-        self,
-        admit: Admit,
-        obey: Callable[[CommandMessage], Awaitable[None] | None],
-        console: Callable[[], ConsoleMessage],
-    ) -> None:
-        """`admit` admits a token, `obey` does a command or raises ProtocolError."""
+    obey: OnCommand
+    console: Callable[[], ConsoleMessage]
+    sound: Sound
+
+    def __init__(self, admit: Admit) -> None:
+        """The attributes are to be set before the first request."""
         self._admit = admit
-        self._obey = obey
-        self._console = console
-        self.sound: Sound = no_sound
 
     @staticmethod
     def answers(request: Request) -> bool:
@@ -85,13 +68,10 @@ class Buttons:
         """Do what a GET request asks for; answer with the new state."""
         path, _, query = request.path.partition("?")
         given = {key: values[0] for key, values in parse_qs(query, errors="replace").items()}
-        held = ",".join(request.headers.get_all("Authorization")).removeprefix("Bearer ")
         # The header first: an address with the token is kept in logs and histories.
-        token = unquote(held, errors="surrogateescape") or given.get("token", "")
+        token = bearer(request) or given.get("token", "")
         if not token:
-            challenge = {"WWW-Authenticate": "Bearer"}
-            fix = "Send a token: `stark-translate desk --buttons NAME` makes one."
-            return refuse(HTTPStatus.UNAUTHORIZED, fix, challenge)
+            return challenge("Send a token: `stark-translate desk --buttons NAME` makes one.")
         try:
             await self._admit(address, request.headers, token)
             action = path.removeprefix(PREFIX).strip("/")
@@ -102,7 +82,7 @@ class Buttons:
         except ProtocolError as problem:
             status = _STATUS.get(problem.code, HTTPStatus.CONFLICT)
             return refuse(status, f"{problem.message} [{problem.code}]")
-        now = self._console()
+        now = self.console()
         state: dict[str, str | bool] = {
             "paused": now.paused,
             "blank": now.blank,
@@ -126,9 +106,9 @@ class Buttons:
     def _do(self, action: str, given: Mapping[str, str]) -> None:
         if toggle := TOGGLES.get(action):
             is_so, then, otherwise = toggle
-            action = then if is_so(self._console()) else otherwise
+            action = then if is_so(self.console()) else otherwise
         if action == NEXT_LANGUAGE:
-            now = self._console()
+            now = self.console()
             choices = ("", *now.spoken)
             following = choices[(choices.index(now.forced) + 1) % len(choices)]
             action, given = "spoken", {"lang": following}
@@ -143,4 +123,4 @@ class Buttons:
         command = parse(orjson.dumps(message).decode())
         if not isinstance(command, AckMessage):
             # Nothing to await: the commands that take long are not among the actions.
-            self._obey(command)  # type: ignore[arg-type]
+            self.obey(command)  # type: ignore[arg-type]

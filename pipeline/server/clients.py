@@ -47,7 +47,6 @@ class Client:
     messages: TokenBucket = field(
         default_factory=lambda: TokenBucket(_MESSAGES_PER_S, _MESSAGES_AT_ONCE)
     )
-    """The limit of its messages."""
     number: int = 0
     """Serial number from 1, given by `Clients.add`."""
     painted_s: deque[float] = field(default_factory=lambda: deque(maxlen=_PAINTED))
@@ -136,7 +135,6 @@ _TIMED = 4096  # captions whose time of publishing is remembered
 _MEASURED = 2048  # measurements kept for a kind and language
 
 Group = tuple[Kind, str]
-"""Displays of one kind and language."""
 
 
 class DisplayLatency:

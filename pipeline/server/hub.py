@@ -7,7 +7,6 @@ Joining (snapshot, then registration) contains no await, so no caption is missed
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import time
 from collections import Counter
@@ -42,7 +41,7 @@ from pipeline.protocol.past_services import Archive
 from pipeline.records.health import HealthRecord
 from pipeline.server.addresses import page_address
 from pipeline.server.boards import Boards, Subscription
-from pipeline.server.buttons import Buttons, Sound, no_sound
+from pipeline.server.buttons import Buttons, Sound
 from pipeline.server.clients import Client, Clients, DisplayLatency
 from pipeline.server.inbound import Incoming, OnCommand
 from pipeline.server.operator_feed import OperatorFeed
@@ -53,32 +52,8 @@ from pipeline.server.routes import DOWN, Endpoints
 from pipeline.server.streams.event_stream import EventStream, EventWriter
 from pipeline.server.streams.live_subtitles import LiveSubtitles
 from pipeline.server.streams.voice_streams import SoundStream, VoiceStreams
-from pipeline.server.transport import Transport, address_of, take_limits
+from pipeline.server.transport import Timers, Transport, address_of, take_limits
 from pipeline.server.volunteers import Volunteers
-
-
-class Timers:
-    """Calls functions at their periods, on the event loop, until `stop`."""
-
-    def __init__(self) -> None:
-        self._next: dict[Callable[[], None], asyncio.TimerHandle] = {}
-
-    def every(self, period_s: float, act: Callable[[], None]) -> None:
-        """Call a function at this period from now on. Its exceptions are logged."""
-
-        def again() -> None:
-            # First, so that an exception of `act` does not end the series.
-            self.every(period_s, act)
-            act()
-
-        # Keyed by the function: the new timer replaces the one that has just run.
-        self._next[act] = asyncio.get_running_loop().call_later(period_s, again)
-
-    def stop(self) -> None:
-        """Stop all calls."""
-        for timer in self._next.values():
-            timer.cancel()
-
 
 log = structlog.get_logger()
 
@@ -92,7 +67,6 @@ _ALIVE_S = 10.0
 class Hub:
     """Serves displays. All methods belong to the event loop's thread."""
 
-    _on_command: OnCommand
     _health: Callable[[], HealthRecord]
     _console: Callable[[], ConsoleMessage]
 
@@ -144,8 +118,6 @@ class Hub:
         self._glass = DisplayLatency()
         self.operators = OperatorFeed(self._clients, self._glass)
         self._volunteers = volunteers or Volunteers(None)
-        # `start` sets it.
-        obey: OnCommand = lambda command: self._on_command(command)  # noqa: E731, PLW0108
         self._incoming = Incoming(
             self._clients,
             metrics,
@@ -153,11 +125,10 @@ class Hub:
             token=token,
             volunteers=self._volunteers,
             address=settings.address,
-            on_command=obey,
             on_operator=self._let_in,
         )
         self._past = PastRoutes(past, settings.past_services, self._incoming.admit)
-        self._buttons = Buttons(self._incoming.admit, obey, lambda: self._console())  # noqa: PLW0108 - `start` sets it
+        self._buttons = Buttons(self._incoming.admit)
         self._limiter = ConnectionLimiter(
             settings.max_clients, settings.max_per_address, self._incoming.trusted
         )
@@ -170,7 +141,7 @@ class Hub:
         on_command: OnCommand,
         health: Callable[[], HealthRecord],
         console: Callable[[], ConsoleMessage] = ConsoleMessage,
-        sound: Sound = no_sound,
+        sound: Sound = lambda caption_id, lang: b"",  # noqa: ARG005
     ) -> None:
         """Bind the port and serve. Raises ServerError.
 
@@ -181,8 +152,9 @@ class Hub:
 
         Codes: `port-in-use`, `port-forbidden`, `address-unavailable`, and those of `Certificate`.
         """
-        self._on_command, self._health, self._console = on_command, health, console
-        self._buttons.sound = sound
+        self._health, self._console = health, console
+        self._incoming.on_command = self._buttons.obey = on_command
+        self._buttons.console, self._buttons.sound = console, sound
         take_limits(self._limiter, self._settings)
         await self._port.open()
         self._timers.every(_HEALTH_S, self._tell_health)

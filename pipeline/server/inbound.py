@@ -39,11 +39,14 @@ _WRONG_TOKEN_S = 1.0  # how long a wrong token's answer is held back
 
 
 OnCommand = Callable[[CommandMessage], Awaitable[None] | None]
-"""Executes a command; returns an awaitable if some work is not done yet."""
+"""Executes a command, or raises ProtocolError; returns an awaitable if some work is left."""
 
 
 class Incoming:
     """Handles clients' messages. Belongs to the event loop's thread."""
+
+    on_command: OnCommand
+    """To be set before the first message."""
 
     def __init__(
         self,
@@ -54,12 +57,10 @@ class Incoming:
         token: str,
         volunteers: Volunteers,
         address: str,
-        on_command: OnCommand,
         on_operator: Callable[[Client], None],
     ) -> None:
-        """`on_operator` is called when a client has logged in, `on_command` for its commands.
+        """`on_operator` is called when a client has logged in. With an empty `token` nobody can.
 
-        `on_command` may raise ProtocolError to refuse. With an empty `token` nobody can log in.
         `address` is the server's address in the settings, "" if there is none.
         """
         self._clients = clients
@@ -69,7 +70,6 @@ class Incoming:
         self._volunteers = volunteers
         self._codes = PairingCodes()
         self.address = address
-        self._on_command = on_command
         self._on_operator = on_operator
         self.trusted = TrustedNetworks()
         """The networks of this machine and of operators."""
@@ -94,13 +94,20 @@ class Incoming:
                 case AckMessage(seq=seq):
                     self._painted(client, seq)
                 case AuthMessage(token=token):
-                    await self._authorize(client, token)
+                    device = await self.admit(client.address, _headers(client), token)
+                    self._let_in(client, device)
                 case PairMessage(code=code, name=name):
                     await self._pair(client, code, name)
-                case InviteMessage() | RevokeMessage() as wanted:
-                    await self._manage(client, wanted)
+                case _ if not client.authorized:
+                    message = "Send the operator's token first."
+                    raise ProtocolError("not-authorized", message)  # noqa: TRY301
+                case InviteMessage():
+                    code = self._codes.issue(time.monotonic())
+                    self._clients.send([client], encode(InvitationMessage(code=code, for_s=CODE_S)))
+                case RevokeMessage(name=name):
+                    self._revoke(name)
                 case command:
-                    await self._obey(client, command)
+                    self._obey(client, command)
         except ProtocolError as problem:
             return await self._refuse(client, problem)
         return True
@@ -158,10 +165,6 @@ class Incoming:
         if took_s is not None:
             self._metrics.glass.labels(client.kind).observe(took_s)
 
-    async def _authorize(self, client: Client, token: str) -> None:
-        """Log a client in as an operator. Raises ProtocolError; a wrong token costs a delay."""
-        self._let_in(client, await self.admit(client.address, _headers(client), token))
-
     async def _pair(self, client: Client, code: str, name: str) -> None:
         """Give a device its own token for a pairing code. Raises ProtocolError."""
         self._refuse_foreign(_headers(client))
@@ -177,15 +180,12 @@ class Incoming:
             token = self._volunteers.add(name)
         except SessionError as error:
             raise ProtocolError(error.code, f"{error.message} {error.fix}") from None
+        self._attempts.succeeded(client.address)
         log.info("paired", volunteer=name, address=client.address)
         self._clients.send([client], encode(PairedMessage(name=name, token=token)))
         self._let_in(client, token)
         # `add` has read the list again, and may have dropped its oldest device.
         self._sign_out()
-
-    def _invite(self, client: Client) -> None:
-        code = self._codes.issue(time.monotonic())
-        self._clients.send([client], encode(InvitationMessage(code=code, for_s=CODE_S)))
 
     def _revoke(self, name: str) -> None:
         """Sign all devices of a volunteer out. Raises ProtocolError."""
@@ -201,13 +201,14 @@ class Incoming:
         self._sign_out()
 
     def _sign_out(self) -> None:
-        """Sign out clients whose device token is no longer valid."""
+        """Sign out clients whose device token is no longer valid; send who is left."""
         for client in self._clients.authorized():
             if client.device and not self._volunteers.name_of(client.device):
                 client.authorized, client.device = False, ""
                 gone = ProtocolError("signed-out", "This device was signed out at the desk.")
                 self._clients.send([client], error(gone))
-        self._tell_volunteers()
+        volunteers = VolunteersMessage(names=self._volunteers.names)
+        self._clients.send(self._clients.authorized(), encode(volunteers))
 
     def look(self) -> None:
         """Check whether a volunteer was revoked on the command line."""
@@ -223,10 +224,6 @@ class Incoming:
         self._told = ""
         if is_changed:
             self._sign_out()
-
-    def _tell_volunteers(self) -> None:
-        message = VolunteersMessage(names=self._volunteers.names)
-        self._clients.send(self._clients.authorized(), encode(message))
 
     def _refuse_foreign(self, headers: Headers) -> None:
         """Raise ProtocolError for another site's page, which may not even try a token."""
@@ -245,21 +242,12 @@ class Incoming:
         await asyncio.sleep(_WRONG_TOKEN_S)
 
     def _let_in(self, client: Client, device: str) -> None:
-        self._attempts.succeeded(client.address)
         client.authorized, client.device = True, device
         self._clients.send([client], encode(AuthorizedMessage()))
         self._on_operator(client)
 
-    async def _manage(self, client: Client, message: InviteMessage | RevokeMessage) -> None:
-        _require(client)
-        if isinstance(message, RevokeMessage):
-            self._revoke(message.name)
-        else:
-            self._invite(client)
-
-    async def _obey(self, client: Client, command: CommandMessage) -> None:
-        _require(client)
-        if (waiting := self._on_command(command)) is not None:
+    def _obey(self, client: Client, command: CommandMessage) -> None:
+        if (waiting := self.on_command(command)) is not None:
             # A task, because reading a file takes seconds, while the operator may hide a caption.
             task = asyncio.create_task(self._finish(client, waiting))
             self._unfinished.add(task)
@@ -279,8 +267,3 @@ def _locked() -> ProtocolError:
 def _headers(client: Client) -> Headers:
     request = client.connection.request
     return request.headers if request else Headers()
-
-
-def _require(client: Client) -> None:
-    if not client.authorized:
-        raise ProtocolError("not-authorized", "Send the operator's token first.")

@@ -27,7 +27,7 @@ class Doors:
     """State that the listening sockets of one port share. Belongs to the event loop's thread."""
 
     def __init__(self, limiter: ConnectionLimiter) -> None:
-        self._limiter = limiter
+        self.limiter = limiter
         # By remote address and port; the longest silent first.
         self._silent: dict[object, _Accepted] = {}
         self.are_open = True
@@ -41,24 +41,20 @@ class Doors:
         # Several may have to go: trusted networks may have used more than strangers may.
         while (
             self._silent
-            and self._limiter.is_full(address)
-            and not self._limiter.has_its_share(address)
+            and self.limiter.is_full(address)
+            and not self.limiter.has_its_share(address)
         ):
             self._silent[next(iter(self._silent))].drop()
-        if not self._limiter.enter(address):
+        if not self.limiter.enter(address):
             return False
-        if address not in self._limiter.trusted:
+        if address not in self.limiter.trusted:
             self._silent[connection.peer] = connection
         return True
-
-    def trust(self, address: str) -> None:
-        """Reserve connections for the network of this address."""
-        self._limiter.trusted.add(address)
 
     def leave(self, connection: _Accepted) -> None:
         """Count a closed connection."""
         self._silent.pop(connection.peer, None)
-        self._limiter.leave(connection.peer[0])
+        self.limiter.leave(connection.peer[0])
 
     def heard(self, peer: object) -> None:
         """Note that the connection from this address and port has sent its request."""
@@ -77,7 +73,7 @@ class Listener(socket.socket):
         accepted, peer = super().accept()
         connection = _Accepted(accepted, peer, self.doors)
         if peer[0] == connection.getsockname()[0]:  # this machine, by its network address
-            self.doors.trust(peer[0])
+            self.doors.limiter.trusted.add(peer[0])
         if not self.doors.enter(connection):
             connection.close()
             # The event loop treats it as a client that has hung up, and goes on.

@@ -5,29 +5,22 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import fields, replace
+from dataclasses import asdict, fields, replace
 
 from pipeline.captions.redaction import Redaction, RedactionFilter
 from pipeline.config.loader import Changes
 from pipeline.core.reports import Fault
 from pipeline.protocol.codec import encode
 from pipeline.protocol.messages import (
-    CheckMessage,
     ConsoleMessage,
     DisplayGroup,
-    DoneMessage,
-    DoubtfulMessage,
     FaultMessage,
     HealthMessage,
     LevelMessage,
-    NotesMessage,
     Outgoing,
-    PreviewMessage,
     PurgedMessage,
     ReloadedMessage,
-    RuleMessage,
     Stretch,
-    SuggestionMessage,
 )
 from pipeline.records.health import HealthRecord
 from pipeline.records.utterance import CompareRecord, UtteranceRecord
@@ -48,64 +41,37 @@ class OperatorFeed:
         # For pages that were disconnected: they still show the text when they come back.
         self._purged: deque[Stretch] = deque(maxlen=_UTTERANCES)
 
+    def tell(self, message: Outgoing) -> None:
+        """Send a message to every operator's page."""
+        self._clients.send(self._clients.authorized(), encode(message))
+
     def level(self, dbfs: float, clipped: bool) -> None:
         """Send the input level."""
         # By default orjson cannot encode numpy numbers.
-        self._tell(LevelMessage(dbfs=round(float(dbfs), 1), clipped=clipped))
+        self.tell(LevelMessage(dbfs=round(float(dbfs), 1), clipped=clipped))
 
     def utterance(self, record: UtteranceRecord) -> None:
         """Send the record of an utterance, and keep it for operators who log in later."""
         self._utterances.append(record)
-        self._tell(record)
+        self.tell(record)
 
     def compare(self, record: CompareRecord) -> None:
         """Send the record of a second final, and keep it for operators who log in later."""
         self._compares.append(record)
-        self._tell(record)
+        self.tell(record)
 
     def fault(self, fault: Fault) -> None:
         """Report an error that the daemon survived."""
-        self._tell(FaultMessage(stage=fault.stage, code=fault.code, message=fault.message))
-
-    def rule(self, message: RuleMessage) -> None:
-        """Report that a dictionary rule was added or removed."""
-        self._tell(message)
-
-    def preview(self, message: PreviewMessage) -> None:
-        """Send what a rule would change if somebody adds it."""
-        self._tell(message)
-
-    def suggest(self, message: SuggestionMessage) -> None:
-        """Send the verse that is suggested now, or that none is."""
-        self._tell(message)
-
-    def check(self, message: CheckMessage) -> None:
-        """Send the progress of a check, or its result."""
-        self._tell(message)
+        self.tell(FaultMessage(**asdict(fault)))
 
     @property
     def is_watched(self) -> bool:
         """Whether a page of an operator is open."""
         return bool(self._clients.authorized())
 
-    def doubtful(self, message: DoubtfulMessage) -> None:
-        """Report that a doubtful final is held, or no longer held."""
-        self._tell(message)
-
-    def notes(self, message: NotesMessage) -> None:
-        """Send what is known now from the notes of the sermon."""
-        self._tell(message)
-
     def reloaded(self, changes: Changes, *, rules: int) -> None:
         """Report that settings and dictionary were reloaded."""
-        self._tell(
-            ReloadedMessage(
-                live=changes.live,
-                next_utterance=changes.next_utterance,
-                restart=changes.restart,
-                rules=rules,
-            )
-        )
+        self.tell(ReloadedMessage(rules=rules, **asdict(changes)))
 
     def purge(self, purge: Redaction) -> None:
         """Remove off-the-record utterances from the kept records and from operators' pages."""
@@ -116,11 +82,7 @@ class OperatorFeed:
         self._utterances = deque(spoken, maxlen=_UTTERANCES)
         self._compares = deque(compared, maxlen=_UTTERANCES)
         self._purged.append(Stretch(from_s=purge.from_s, to_s=purge.to_s))
-        self._tell(PurgedMessage(from_s=purge.from_s, to_s=purge.to_s))
-
-    def done(self, message: DoneMessage) -> None:
-        """Report that a command was done, and send the new state of the controls."""
-        self._tell(message)
+        self.tell(PurgedMessage(from_s=purge.from_s, to_s=purge.to_s))
 
     def health(
         self, record: HealthRecord, seqs: Mapping[str, int], heard: Mapping[str, int]
@@ -134,7 +96,7 @@ class OperatorFeed:
             DisplayGroup(kind="voice", lang=lang, clients=count, glass_ms=None)
             for lang, count in sorted(heard.items())
         )
-        self._tell(
+        self.tell(
             HealthMessage(
                 **{each.name: getattr(record, each.name) for each in fields(HealthRecord)},
                 displays=(*self._glass.displays(self._clients, now_s), *listeners),
@@ -154,6 +116,3 @@ class OperatorFeed:
         # This message is large, so its size does not mean that the client is slow.
         client.backlog += len(message)
         self._clients.send([client], message)
-
-    def _tell(self, message: Outgoing) -> None:
-        self._clients.send(self._clients.authorized(), encode(message))

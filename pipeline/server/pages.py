@@ -121,6 +121,19 @@ def respond(
     return Response(status.value, status.phrase, Headers(headers), body)
 
 
+def revalidated(
+    request: Request, etag: str, body: bytes, content_type: str, extra: dict[str, str]
+) -> Response:
+    """Build a response that caches keep and revalidate each time; 304 if they have it."""
+    extra = {"ETag": f'"{etag}"', "Cache-Control": "no-cache", **extra}
+    if extra["ETag"] not in items_of(request, "If-None-Match"):
+        return respond(HTTPStatus.OK, body, content_type, extra)
+    extra.pop("Content-Encoding", None)
+    response = respond(HTTPStatus.NOT_MODIFIED, b"", content_type, extra)
+    del response.headers["Content-Length"]  # it would have to be the body's length
+    return response
+
+
 def refuse(status: HTTPStatus, message: str, extra: dict[str, str] | None = None) -> Response:
     """Build a response of one plain sentence."""
     return respond(status, f"{message}\n".encode(), "text/plain; charset=utf-8", extra)
@@ -179,27 +192,22 @@ class Pages:
         return respond(HTTPStatus.NOT_FOUND, listed.body, listed.content_type)
 
     def _send(self, page: Page, request: Request) -> Response:
-        packed = page.packed if _takes_gzip(request) else None
-        # Two forms need two tags: a cache must not confuse them.
-        etag = f'"{page.etag}-gzip"' if packed else f'"{page.etag}"'
-        # Cached, but revalidated each time: a new version of the program has new pages.
-        extra = {"ETag": etag, "Cache-Control": "no-cache", "Vary": "Accept-Encoding"}
-        if page.has_style:
-            extra |= INLINE
-        if etag in items_of(request, "If-None-Match"):
-            response = respond(HTTPStatus.NOT_MODIFIED, b"", page.content_type, extra)
-            del response.headers["Content-Length"]  # it would have to be the page's length
-            return response
-        wanted = _range(request, len(page.body))
+        extra = {"Vary": "Accept-Encoding"} | (INLINE if page.has_style else {})
+        if page.packed and _takes_gzip(request):
+            # Two forms need two tags: a cache must not confuse them.
+            extra["Content-Encoding"] = "gzip"
+            tag = f"{page.etag}-gzip"
+            return revalidated(request, tag, page.packed, page.content_type, extra)
+        response = revalidated(request, page.etag, page.body, page.content_type, extra)
         # A range counts the bytes of the file itself, not of its packed form.
-        if wanted and not packed:
+        wanted = _range(request, len(page.body))
+        if wanted and response.status_code == HTTPStatus.OK:
             first, last = wanted
-            extra["Content-Range"] = f"bytes {first}-{last}/{len(page.body)}"
+            extra |= {"Content-Range": f"bytes {first}-{last}/{len(page.body)}"}
+            extra |= {"ETag": response.headers["ETag"], "Cache-Control": "no-cache"}
             part = page.body[first : last + 1]
             return respond(HTTPStatus.PARTIAL_CONTENT, part, page.content_type, extra)
-        if packed:
-            extra["Content-Encoding"] = "gzip"
-        return respond(HTTPStatus.OK, packed or page.body, page.content_type, extra)
+        return response
 
 
 @cache

@@ -57,6 +57,18 @@ _OFF = "Past services are not shown here (server.past_services)."
 _BUSY = "Many are reading just now. Try again in a moment."
 
 
+def bearer(request: Request) -> str:
+    """Return the token that a request brings in its header, "" if it brings none."""
+    given = ",".join(request.headers.get_all("Authorization")).removeprefix("Bearer ")
+    # Headers are ASCII, so pages send the token percent-encoded.
+    return unquote(given, errors="surrogateescape")
+
+
+def challenge(message: str) -> Response:
+    """Build the response to a request without a token."""
+    return refuse(HTTPStatus.UNAUTHORIZED, message, {"WWW-Authenticate": "Bearer"})
+
+
 class PastRoutes:
     """Answers for one folder of sessions. Belongs to the event loop's thread."""
 
@@ -105,14 +117,10 @@ class PastRoutes:
         # What everyone may read needs no token: a page may send one that is not valid any more.
         if self.readers == "everyone" and not is_dashboard:
             return None
-        given = request.headers.get_all("Authorization")
-        if given:
-            # Headers are ASCII, so pages send the token percent-encoded.
-            token = unquote(given[0].removeprefix("Bearer "), errors="surrogateescape")
+        if token := bearer(request):
             await self._admit(address, request.headers, token)
             return None
-        challenge = {"WWW-Authenticate": "Bearer"}
-        return refuse(HTTPStatus.UNAUTHORIZED, "Send the operator's token first.", challenge)
+        return challenge("Send the operator's token first.")
 
     async def _made(self, services: Archive, target: str) -> Response:
         """Return the response for a path and query, made in the thread when it is its turn.

@@ -62,7 +62,6 @@ class ConnectionLimiter:
         self.kept = 0
         self.trusted = trusted or TrustedNetworks()
         self.total = 0
-        """Open connections."""
         self._inside: Counter[str] = Counter()
         self._requests: dict[str, TokenBucket] = {}
 

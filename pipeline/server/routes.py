@@ -18,7 +18,7 @@ from pipeline.server.addresses import qr_svg, wifi_text
 from pipeline.server.boards import Boards
 from pipeline.server.pages import Pages, refuse, respond
 from pipeline.server.streams.event_stream import CONTENT_TYPE as EVENTS
-from pipeline.server.streams.event_stream import open_stream
+from pipeline.server.streams.event_stream import EventStream
 from pipeline.server.streams.live_subtitles import PREFIX as SUBTITLES
 from pipeline.server.streams.live_subtitles import LiveSubtitles
 from pipeline.server.streams.voice_streams import PATH as VOICE
@@ -134,4 +134,4 @@ class Endpoints:
         except ProtocolError as problem:
             self._metrics.client_errors.labels(problem.code).inc()
             return refuse(HTTPStatus.BAD_REQUEST, problem.message)
-        return open_stream()
+        return EventStream()

@@ -14,6 +14,7 @@ import structlog
 
 from pipeline.config.schema import Server
 from pipeline.core.errors import ServerError
+from pipeline.core.files import Stamp, stamp_of
 
 SOON = timedelta(days=14)
 """How long before its end a certificate should be renewed."""
@@ -50,7 +51,7 @@ class Certificate:
         """
         self._cert, self._key = Path(settings.tls_cert), Path(settings.tls_key)
         # Before the files are read: a change in between is found by the next check.
-        self._seen = self._stamp()
+        self._seen = self._stamps()
         self.context = _context(self._cert, self._key)
         self.facts = _facts(self.context, self._cert)
 
@@ -92,11 +93,11 @@ class Certificate:
 
         Files that cannot be used change nothing: the old certificate stays.
         """
-        stamp = self._stamp()
-        if stamp == self._seen:
+        stamps = self._stamps()
+        if stamps == self._seen:
             return False
         # Even if they cannot be used: the log reports it once per change, not at every check.
-        self._seen = stamp
+        self._seen = stamps
         try:
             # First in a separate context: a half-written pair must not reach the one in use.
             self.facts = _facts(_context(self._cert, self._key), self._cert)
@@ -107,8 +108,8 @@ class Certificate:
         self.tell()
         return True
 
-    def _stamp(self) -> tuple[tuple[int, int, int] | None, ...]:
-        return tuple(_stamp(path) for path in (self._cert, self._key))
+    def _stamps(self) -> list[Stamp | None]:
+        return [stamp_of(path) for path in (self._cert, self._key)]
 
 
 def trusting(cert: Path) -> ssl.SSLContext:
@@ -122,15 +123,6 @@ def trusting(cert: Path) -> ssl.SSLContext:
     context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN | _NO_CHECK_TIME
     context.load_verify_locations(cert)
     return context
-
-
-def _stamp(path: Path) -> tuple[int, int, int] | None:
-    try:
-        stat = path.stat()
-    except OSError:
-        return None
-    # The inode too: a renewal puts another file in its place, perhaps of the same size and time.
-    return stat.st_ino, stat.st_size, stat.st_mtime_ns
 
 
 def _no_password() -> str:

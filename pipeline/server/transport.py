@@ -73,6 +73,29 @@ def take_limits(limiter: ConnectionLimiter, settings: schema.Server) -> None:
         log.warning("few displays", code="descriptors-few", most=limiter.most)
 
 
+class Timers:
+    """Calls functions at their periods, on the event loop, until `stop`."""
+
+    def __init__(self) -> None:
+        self._next: dict[Callable[[], object], asyncio.TimerHandle] = {}
+
+    def every(self, period_s: float, act: Callable[[], object]) -> None:
+        """Call a function at this period from now on. Its exceptions are logged."""
+
+        def again() -> None:
+            # First, so that an exception of `act` does not end the series.
+            self.every(period_s, act)
+            act()
+
+        # Keyed by the function: the new timer replaces the one that has just run.
+        self._next[act] = asyncio.get_running_loop().call_later(period_s, again)
+
+    def stop(self) -> None:
+        """Stop all calls."""
+        for timer in self._next.values():
+            timer.cancel()
+
+
 class Transport:
     """Listens for displays and pages. Belongs to the event loop's thread."""
 
@@ -97,7 +120,7 @@ class Transport:
         self._connections: set[ServerConnection] = set()
         self._certificate: Certificate | None = None
         self._servers: list[Server] = []  # one for each address of the host
-        self._timer: asyncio.TimerHandle | None = None
+        self._timers = Timers()
 
     async def open(self) -> None:
         """Bind the port and serve. Raises ServerError (see `unbound` and `Certificate`)."""
@@ -108,7 +131,7 @@ class Transport:
             self._certificate.tell()
             self._doors.answer_plain = self._lead
             options = {"ssl": self._certificate.context, "ssl_handshake_timeout": _OPEN_S}
-            self._renew_later()
+            self._timers.every(_RENEW_S, self._certificate.renew)
         # asyncio reports connections that it could not accept to this handler only.
         asyncio.get_running_loop().set_exception_handler(_Troubles())
         try:
@@ -159,8 +182,7 @@ class Transport:
 
     async def close(self) -> None:
         """Say goodbye (1001) to everyone, wait a moment, then cut off the remaining connections."""
-        if self._timer:
-            self._timer.cancel()
+        self._timers.stop()
         # asyncio loses a connection that it has accepted just before its server is closed.
         self._doors.are_open = False
         await asyncio.sleep(0.01)
@@ -238,15 +260,6 @@ class Transport:
                 super().connection_lost(exc)
 
         return Connection
-
-    def _renew_later(self) -> None:
-        self._timer = asyncio.get_running_loop().call_later(_RENEW_S, self._renew)
-
-    def _renew(self) -> None:
-        # First, so that an error in the files does not end these checks.
-        self._renew_later()
-        if self._certificate:
-            self._certificate.renew()
 
 
 def address_of(connection: ServerConnection) -> str:

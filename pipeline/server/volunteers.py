@@ -22,7 +22,7 @@ import orjson
 from pydantic import TypeAdapter
 
 from pipeline.core.errors import ProtocolError, SessionError
-from pipeline.core.files import try_lock, write_whole
+from pipeline.core.files import Stamp, stamp_of, try_lock, write_whole
 from pipeline.core.formats import utc_now
 from pipeline.protocol.codec import parse_json
 from pipeline.server.access import client_network
@@ -49,7 +49,6 @@ class Device:
     name: str
     """The volunteer's name, as typed at the pairing."""
     sha256: str
-    """Hash of the device's token."""
     paired_utc: str
 
 
@@ -62,18 +61,14 @@ class Volunteers:
     def __init__(self, directory: Path | None) -> None:
         """Set the folder; nothing is read before `refresh`. Without a folder, nothing is kept."""
         self._file = directory / FILE if directory else None
-        self._stamp: tuple[int, int] | None = None
-        self._devices: tuple[Device, ...] = ()
-
-    @property
-    def devices(self) -> tuple[Device, ...]:
+        self._stamp: Stamp | None = None
+        self.devices: tuple[Device, ...] = ()
         """All devices, oldest first."""
-        return self._devices
 
     @property
     def names(self) -> tuple[str, ...]:
         """The volunteers, each once, in the order of their first device."""
-        return tuple(dict.fromkeys(device.name for device in self._devices))
+        return tuple(dict.fromkeys(device.name for device in self.devices))
 
     def add(self, name: str) -> str:
         """Pair a device of this volunteer and return its token. Raises SessionError."""
@@ -81,7 +76,7 @@ class Volunteers:
         device = Device(name=name, sha256=_digest(token), paired_utc=utc_now())
         with self._alone():
             self.refresh()
-            self._write((*self._devices, device)[-MOST:])
+            self._write((*self.devices, device)[-MOST:])
         return token
 
     def revoke(self, name: str) -> int:
@@ -91,8 +86,8 @@ class Volunteers:
         """
         with self._alone():
             self.refresh()
-            left = [each for each in self._devices if each.name.casefold() != name.casefold()]
-            count = len(self._devices) - len(left)
+            left = [each for each in self.devices if each.name.casefold() != name.casefold()]
+            count = len(self.devices) - len(left)
             if count:
                 self._write(left)
         return count
@@ -101,17 +96,17 @@ class Volunteers:
         """Return the volunteer whose device has this token, "" if there is none."""
         digest = _digest(token)
         # All tokens are compared, each in constant time, so that the delay reveals nothing.
-        found = [each.name for each in self._devices if hmac.compare_digest(each.sha256, digest)]
+        found = [each.name for each in self.devices if hmac.compare_digest(each.sha256, digest)]
         return found[0] if found else ""
 
     def refresh(self) -> bool:
         """Read the file if it has changed; return whether it had. Raises SessionError."""
-        if self._file is None or (stamp := _stamp_of(self._file)) == self._stamp:
+        if self._file is None or (stamp := stamp_of(self._file)) == self._stamp:
             return False
         try:
             # Read after its stamp: a change in between is found by the next check.
             data = self._file.read_bytes() if stamp else b"[]"
-            self._devices = parse_json(_DEVICES, data)
+            self.devices = parse_json(_DEVICES, data)
         except (OSError, ProtocolError) as error:
             reason = error.strerror if isinstance(error, OSError) else error
             raise _unusable(self._file, str(reason)) from None
@@ -139,7 +134,7 @@ class Volunteers:
             raise _unusable(self._file, error.strerror or str(error)) from None
 
     def _write(self, devices: Iterable[Device]) -> None:
-        self._devices, before = tuple(devices), self._devices
+        self.devices, before = tuple(devices), self.devices
         if self._file is None:
             return
         try:
@@ -147,14 +142,14 @@ class Volunteers:
                 os.close(os.open(self._file, os.O_WRONLY | os.O_CREAT, 0o600))
             write_whole(
                 self._file,
-                orjson.dumps(self._devices, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE),
+                orjson.dumps(self.devices, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE),
                 like=self._file.stat(),
             )
         except OSError as error:
             # A device that is not on disk would be let in only until the next start.
-            self._devices = before
+            self.devices = before
             raise _unusable(self._file, error.strerror or str(error)) from None
-        self._stamp = _stamp_of(self._file)
+        self._stamp = stamp_of(self._file)
 
 
 @dataclass(slots=True)
@@ -210,14 +205,6 @@ class PairingCodes:
 
 def _digest(token: str) -> str:
     return hashlib.sha256(token.encode(errors="surrogatepass")).hexdigest()
-
-
-def _stamp_of(file: Path) -> tuple[int, int] | None:
-    try:
-        found = file.stat()
-    except OSError:
-        return None
-    return found.st_mtime_ns, found.st_ino  # a file that is replaced has another inode
 
 
 def _unusable(file: Path, reason: str) -> SessionError:

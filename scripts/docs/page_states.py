@@ -153,7 +153,7 @@ def _over_a_picture(page: Page) -> None:
 def _desk() -> Iterator[PageState]:
     with TemporaryDirectory() as folder, OperatorServer(Path(folder)) as hall:
         keep(hall.folder, CHECKED)
-        hall.facts.hold_doubtful = True
+        hall.set("church.hold_doubtful", True)
         hall.level(-21, speaking=True)
         work(hall)
         desk, ready = hall.url + CONSOLE, "#pause:enabled"

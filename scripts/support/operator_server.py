@@ -11,7 +11,7 @@ from pipeline.check.checks import standing_checks
 from pipeline.church.fidelity.finals import checked
 from pipeline.church.notes.notes_files import NOTES
 from pipeline.cli.screens import LineScreen
-from pipeline.config.loader import Changes, load
+from pipeline.config.loader import Changes, changed, load
 from pipeline.config.schema import Church, Settings
 from pipeline.core.reports import Fault, Level, Rendition, Retranslated, SongChanged
 from pipeline.core.types import (
@@ -107,7 +107,6 @@ class OperatorServer(DisplayServer):
             self.check = LiveCheck(
                 context,
                 self.coordinator,
-                lambda: self.settings,
                 lambda settings, _: standing_checks(settings),  # no engine runs here
             )
             self.commands = OperatorCommands(
@@ -134,6 +133,10 @@ class OperatorServer(DisplayServer):
     def __exit__(self, *problem: object) -> None:
         super().__exit__(*problem)
         self._recorder.close(10)
+
+    def set(self, key: str, value: object) -> None:
+        """Put a setting in force, as a reload does."""
+        self.facts.settings = changed(self.facts.settings, {key: value})
 
     def hear(
         self,

@@ -169,7 +169,7 @@ def test_a_new_connection_does_not_repeat_an_earlier_stretch(
     hall: OperatorServer, visit: Visit
 ) -> None:
     """It would close what the operator is typing in, and drop the finals that wait for a look."""
-    hall.facts.hold_doubtful = True
+    hall.set("church.hold_doubtful", True)
     desk = opened(visit)
     desk.locator("#off-record").evaluate("one => one.click()")  # a screen reader's press is meant
     expect(desk.locator("#state")).to_have_text("Off the record")

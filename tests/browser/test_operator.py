@@ -91,7 +91,7 @@ def test_it_works_where_the_browser_keeps_nothing(hall: OperatorServer, visit: V
         f"Object.defineProperty(window, '{name}Storage', {{{forbidden}}});"
         for name in ("local", "session")
     )
-    hall.facts.hold_doubtful = True
+    hall.set("church.hold_doubtful", True)
     page = opened(visit, script=script)
     hall.hear(1, "He is our peace.", "Él es la guerra.", draft="Él es paz.", is_doubtful=True)
     page.locator("#hear").click()

@@ -564,7 +564,7 @@ def test_a_suggested_verse_is_shown_with_one_key_or_dismissed_with_another(
 def test_a_doubtful_final_waits_for_the_operator_and_is_then_marked(
     hall: OperatorServer, visit: Visit
 ) -> None:
-    hall.facts.hold_doubtful = True
+    hall.set("church.hold_doubtful", True)
     page, people = opened(visit), audience(visit)
     bar, text = page.locator("#doubt"), people.locator(".caption .text")
     expect(bar).to_be_hidden()
@@ -607,7 +607,7 @@ def test_a_doubtful_final_waits_for_the_operator_and_is_then_marked(
 def test_the_captions_of_any_language_are_seen_edited_and_asked_about(
     hall: OperatorServer, visit: Visit
 ) -> None:
-    hall.facts.hold_doubtful = True
+    hall.set("church.hold_doubtful", True)
     page = opened(visit)
     spanish, french = visit("/?lang=es"), visit("/?lang=fr")
     hall.hear(1, "the first", "La primera.", draft="Primera.")

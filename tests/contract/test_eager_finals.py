@@ -258,7 +258,7 @@ def check(runs: list[tuple[float, int]], work: list[str], rung: Rung, vad: Vad =
         round(last[key].end_s, 3) for key in sorted(last)
     ]
     assert len(set(line.recognizer.heard)) == len(line.recognizer.heard), "nothing is heard twice"
-    assert line.coordinator.unfinished == 0
+    assert line.coordinator.tracks.unfinished == 0
 
 
 @pytest.mark.parametrize(

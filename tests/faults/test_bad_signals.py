@@ -61,8 +61,8 @@ def test_while_a_model_loads_the_end_waits_for_it_and_is_clean(tmp_path: Path) -
     assert service.run(beside) == 0
     assert not service.app.is_stuck
     assert not service.app.has_begun
-    (board,) = service.app._context.boards
-    assert not board.snapshot().messages, "nothing is heard before everything is there"
+    (target,) = service.app._context.targets
+    assert not target.board.snapshot().messages, "nothing is heard before everything is there"
     assert (service.app.folder / "diagnostics.jsonl").read_bytes() == b""
 
 

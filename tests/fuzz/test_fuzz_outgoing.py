@@ -132,7 +132,7 @@ class Hall:
         extra = dict.fromkeys(self.langs[1:], (quick, quick))
         self.app = Service(self.folder, extra_targets=extra, flags=flags, fast=False).app
         self.context = self.app._context
-        self.boards = {board.target: board for board in self.context.boards}
+        self.boards = {target.lang: target.board for target in self.context.targets}
         # Counted before the recorder writes: the previous daemon's marks.
         self.marks = self.records.read_bytes().count(_MARK)
         self.context.recorder.start()

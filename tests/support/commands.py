@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from pipeline.protocol.commands import (
     AddRuleCommand,
-    ApproveCommand,
     CommandMessage,
     CorrectCommand,
     EditCommand,
-    HideCommand,
     HoldTermCommand,
+    PlainCaptionCommand,
     PlainCommand,
-    SettleCommand,
     TypeCommand,
-    VerseCommand,
 )
 
 
@@ -36,14 +33,9 @@ def command(  # noqa: PLR0911 - one return for each kind
             return EditCommand(id=id, text=text, lang=lang, revision=revision)
         case "say" | "notice":
             return TypeCommand(name=name, text=text, lang=lang)
-        case "hide" | "show":
-            return HideCommand(name=name, id=id, revision=revision)
-        case "approve" | "settle":
-            return (ApproveCommand if name == "approve" else SettleCommand)(
-                id=id, revision=revision, lang="" if lang == "en" else lang
-            )
-        case "take-verse" | "dismiss-verse":
-            return VerseCommand(name=name, id=id)
+        case "hide" | "show" | "approve" | "settle" | "take-verse" | "dismiss-verse":
+            lang = "" if lang == "en" else lang
+            return PlainCaptionCommand(name=name, id=id, lang=lang, revision=revision)
         case "hold-term" | "add-rule" | "hold-rule" | "preview-rule":
             if name == "hold-term":
                 return HoldTermCommand(say=heard, write=write, instead=text)

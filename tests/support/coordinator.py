@@ -11,7 +11,7 @@ import orjson
 
 from pipeline.captions.board import CaptionBoard
 from pipeline.check.checks import standing_checks
-from pipeline.config.loader import load
+from pipeline.config.loader import changed, load
 from pipeline.core.errors import ProtocolError
 from pipeline.core.types import Caption, Recognition, Transcript, Utterance
 from pipeline.daemon.captions.targets import Targets
@@ -94,7 +94,6 @@ class CoordinatorFixture:
         self.live_check = LiveCheck(
             self.context,
             self.coordinator,
-            lambda: settings,
             lambda now, _: standing_checks(now),  # no engine runs here
         )
         self.notes = ServiceNotes(self.context, tmp_path, "en")
@@ -108,6 +107,9 @@ class CoordinatorFixture:
         )
         self.reloads = 0
         self.reload_error: ProtocolError | None = None
+
+    def set(self, key: str, value: object) -> None:
+        self.facts.settings = changed(self.facts.settings, {key: value})
 
     async def reload(self) -> None:
         if self.reload_error is not None:

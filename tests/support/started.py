@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pipeline.config.schema import Settings
-from pipeline.outputs.feed import title
+from pipeline.outputs.feed import _NAMES
 
 _SOUND = ("voice-detector", "audio", "level")
 
@@ -42,7 +42,7 @@ def started(settings: Settings, *, compare: bool) -> dict[str, tuple[str, ...]]:
         found["publish"] = ("publish",)
     if not compare:
         sent = [each.program for each in settings.outputs if each.url]
-        found |= {f"output {title(program)}": (f"output-{program}",) for program in sent}
+        found |= {f"output {_NAMES[program]}": (f"output-{program}",) for program in sent}
     return found
 
 

@@ -90,7 +90,7 @@ def _spoken(settings: Settings, captions: Sequence[CaptionMessage], lang: str) -
     """Return captions spoken by the church's voice, or raise the error that prevents it."""
     # Imported here: no other format needs an engine.
     from pipeline.engines.process.factory import speaker_process  # noqa: PLC0415
-    from pipeline.voice.recording import recorded  # noqa: PLC0415
+    from pipeline.voice.voice import recorded  # noqa: PLC0415
 
     # Whatever the settings of the live voice are: the user asked for this recording.
     wanted = changed(settings, {"speech.enabled": True, "speech.languages": (lang,)})

@@ -22,7 +22,6 @@ from pipeline.core.types import Caption, Comparison, Transcript, Utterance
 from pipeline.daemon.captions.tracks import Track, Tracks
 from pipeline.daemon.context.context import DaemonContext, Target
 from pipeline.protocol.caption import CaptionMessage
-from pipeline.protocol.messages import DoubtfulMessage
 from pipeline.records.utterance import compare_record, translation_record
 
 log = structlog.get_logger()
@@ -41,27 +40,18 @@ class CaptionCoordinator:
         self._announcer = context.announcer
         self._board = target.board
         self._verses = target.verses
-        self._doubts = target.doubts
+        self.doubts = target.doubts
         self._sinks = target.sinks
         self._leaving = Redaction(0.0, 0.0)
         """The last period that was taken off the record."""
         self._off_stretches: list[Redaction] = []
         """All finished periods off the record, each up to the return to the record."""
         self._purged: deque[int] = deque(maxlen=_PURGED)
-        self._tracks = Tracks()
+        self.tracks = Tracks()
         self._released: list[Caption] = []
         """Finals that an operator has released and that have settled since."""
         self._hidden: deque[int] = deque(maxlen=_PURGED)
         """Captions hidden from the screens because an interpreter repeated an earlier caption."""
-
-    def lag_s(self, now_s: float) -> float:
-        """Return the age of the oldest closed utterance without a final caption."""
-        return self._tracks.lag_s(now_s)
-
-    @property
-    def unfinished(self) -> int:
-        """Closed utterances that have neither a final caption nor a reason to have none."""
-        return self._tracks.unfinished
 
     def on_closed(
         self, utterance: Utterance, show: Callable[[Caption], Caption | None] | None = None
@@ -72,7 +62,7 @@ class CaptionCoordinator:
         """
         if self._off_record(utterance):
             return None
-        match self._tracks.close(utterance):
+        match self.tracks.close(utterance):
             case Caption() as prepared:
                 return (show or self.show)(prepared)
             case Transcript() as prepared:
@@ -87,19 +77,19 @@ class CaptionCoordinator:
         if self._off_record(utterance):
             return None
         # First: a text that is held for the operator is no longer valid.
-        self._doubts.release(utterance.id)
-        self._tracks.resume(utterance)
+        self.doubts.release(utterance.id)
+        self.tracks.resume(utterance)
         reopened = self._board.reopen(utterance.id)
         self.publish(reopened)
         return reopened
 
     def on_settled(self, utterance_id: int) -> Caption | None:
         """Write the record of a final that can no longer be resumed, if it is published."""
-        return self._keep(self._tracks.settle(utterance_id))
+        return self._keep(self.tracks.settle(utterance_id))
 
     def settle(self) -> None:
         """Write the records of all published finals."""
-        for track in self._tracks.settle_all():
+        for track in self.tracks.settle_all():
             self._keep_released(track)
 
     def show(self, caption: Caption, change: Callable[[], None] | None = None) -> Caption | None:
@@ -110,14 +100,16 @@ class CaptionCoordinator:
         for an operator. A record waits until its final has settled. Returns the settled final.
         """
         utterance = caption.transcript.utterance
-        if self._off_record(utterance) or self._tracks.is_stale(utterance):
+        if self._off_record(utterance) or self.tracks.is_stale(utterance):
             return None
-        is_again = caption.repeats is not None and self._facts.hides_interpreter
+        is_again = (
+            caption.repeats is not None and self._facts.settings.translate.interpreter == "hidden"
+        )
         # A late result of an engine that hung; or a repetition, where only the final counts.
-        if caption.id in self._doubts or (is_again and not caption.final):
+        if caption.id in self.doubts or (is_again and not caption.final):
             return None
         if caption.final:
-            final = self._tracks.final_caption(caption)
+            final = self.tracks.final_caption(caption)
             # An eager final waits in the track until its utterance is closed (`on_closed`).
             if final is None:
                 return None
@@ -128,17 +120,17 @@ class CaptionCoordinator:
             if change is not None:
                 change()
             return self._keep(track)
-        if caption.final and caption.id in self._tracks:  # not a late result
+        if caption.final and caption.id in self.tracks:  # not a late result
             caption = self._verses.look(caption)
-            is_held = change is None and self._doubts.wants(caption)
+            is_held = change is None and self.doubts.wants(caption)
             if is_held and not self._board.has_final(caption.id):
                 # The time that it waits for the operator is not lag.
-                self._tracks.of(caption.id).is_held = True
+                self.tracks.of(caption.id).is_held = True
                 # Nothing else changes the caption meanwhile, so its next revision is this final.
                 revision = self._board.revision(caption.id) + 1
-                self._doubts.hold(caption, time.monotonic(), revision)
+                self.doubts.hold(caption, time.monotonic(), revision)
                 return None
-        marked = self._doubts.is_marked(caption)
+        marked = self.doubts.is_marked(caption)
         track = self._put_out(caption, marked=marked, quietly=change is not None)
         if change is not None:
             change()
@@ -162,40 +154,19 @@ class CaptionCoordinator:
                 self.publish(message)
         return track
 
-    @property
-    def marks_doubt(self) -> bool:
-        """Whether captions that are probably wrong are marked."""
-        return self._facts.hold_doubtful
-
-    def is_marked(self, caption: Caption) -> bool:
-        """Whether a translation is shown with a mark."""
-        return caption.final and self._doubts.is_marked(caption)
-
-    def holds(self, caption_id: int) -> bool:
-        """Whether a final is held for an operator."""
-        return caption_id in self._doubts
-
     def revision(self, caption_id: int) -> int:
         """Return the revision of a caption's newest version, which may be a held final."""
-        return self._board.revision(caption_id) + self.holds(caption_id)
-
-    def sound(self, caption_id: int) -> bytes:
-        """Return the audio of a doubtful final as WAV; b"" if it is no longer available."""
-        return self._doubts.sound(caption_id)
-
-    def doubtful(self, now_s: float) -> tuple[DoubtfulMessage, ...]:
-        """Return the held finals, for a page that connects late."""
-        return self._doubts.messages(now_s)
+        return self._board.revision(caption_id) + (caption_id in self.doubts)
 
     def _release(self, caption_id: int, *, quietly: bool = False) -> Track | None:
         """Show a held doubtful final with its mark. Do nothing if there is none.
 
         `quietly`: put it only on the board, for `deciding`. Returns the track if it has settled.
         """
-        held = self._doubts.release(caption_id)
+        held = self.doubts.release(caption_id)
         if held is None:
             return None
-        track = self._tracks.of(caption_id)
+        track = self.tracks.of(caption_id)
         track.is_held, track.held_s = False, time.monotonic() - held.since_s
         return self._put_out(held.caption, marked=True, quietly=quietly)
 
@@ -209,7 +180,7 @@ class CaptionCoordinator:
 
         If the operator changes nothing, the final is shown unchanged.
         """
-        if not self.holds(caption_id):
+        if caption_id not in self.doubts:
             yield
             return
         # Quietly: displays must not briefly show a text that is about to change.
@@ -229,23 +200,23 @@ class CaptionCoordinator:
 
         Returns the finals that have settled since the last call, also those released by operators.
         """
-        for key in self._doubts.due(now_s):
+        for key in self.doubts.due(now_s):
             self._keep_released(self._release(key))
         released, self._released = self._released, []
         return released
 
     def release_all(self) -> None:
         """Show all held finals, because no operator will look at them any more."""
-        for key in self._doubts.ids:
+        for key in self.doubts.ids:
             self._keep_released(self._release(key))
 
     def _put_out(self, caption: Caption, *, marked: bool, quietly: bool = False) -> Track | None:
         """Show a caption; return its track if it has settled, for `_keep`."""
         utterance = caption.transcript.utterance
         message = self._board.show(caption, marked=marked)
-        if message is None and caption.id not in self._tracks:
+        if message is None and caption.id not in self.tracks:
             return None  # already final: this is a late partial or from an engine that hung
-        track = self._tracks.of(caption.id)
+        track = self.tracks.of(caption.id)
         # Before the sinks: their time does not count as the engines' time.
         published_s = time.monotonic()
         if message is not None and not quietly:
@@ -255,7 +226,7 @@ class CaptionCoordinator:
             track.note_shown(caption.text, published_s)
         if caption.final:
             mode = self._facts.mode
-            return self._tracks.finish(caption, published_s, mode=mode, utc=utc_now())
+            return self.tracks.finish(caption, published_s, mode=mode, utc=utc_now())
         # Only the first: the final translator's words, laid over the draft, are captions as well.
         if utterance.is_whole and track.draft is None:
             track.draft = caption
@@ -272,18 +243,18 @@ class CaptionCoordinator:
     def on_filtered(self, transcript: Transcript) -> None:
         """Retract the caption of a transcript that was filtered out, and record it."""
         utterance = transcript.utterance
-        if self._off_record(utterance) or self._tracks.is_stale(utterance):
+        if self._off_record(utterance) or self.tracks.is_stale(utterance):
             return
-        final = self._tracks.final_transcript(transcript)
+        final = self.tracks.final_transcript(transcript)
         if final is None:
             return
-        utterance, track = final.utterance, self._tracks.of(utterance.id)
+        utterance, track = final.utterance, self.tracks.of(utterance.id)
         self._publish_of(track, utterance, self._board.retract(utterance.id))
         if self._is_first:  # log it once, not for each language
             log.info("filtered", id=utterance.id, reason=final.filtered)
             # Only at debug level: systemd keeps the log, and words cannot be purged from it.
             log.debug("filtered text", id=utterance.id, text=final.raw_text)
-        self._keep(self._tracks.drop(final, mode=self._facts.mode, utc=utc_now()))
+        self._keep(self.tracks.drop(final, mode=self._facts.mode, utc=utc_now()))
 
     def on_level(self, level: Level) -> None:
         """Pass on the input level, and update the state by it."""
@@ -317,10 +288,6 @@ class CaptionCoordinator:
         self._facts.is_song = change.held
         self._announcer.announce()
 
-    def ids_since(self, from_s: float) -> tuple[int, ...]:
-        """Return the ids of unsettled utterances that have speech after `from_s`."""
-        return self._tracks.ids_since(from_s)
-
     def redact(self, redaction: Redaction) -> list[CaptionMessage]:
         """Forget the speech of a period; return the messages that remove it from displays."""
         self._leaving = redaction
@@ -332,8 +299,8 @@ class CaptionCoordinator:
         self._released = [f for f, u in said if not redaction.takes(u.id, u.start_s, u.end_s)]
         self._verses.forget()
         # Held finals are dropped, like everything that has no final on screen yet.
-        self._doubts.forget()
-        self._tracks.clear()
+        self.doubts.forget()
+        self.tracks.clear()
         self._purged.extend({*redaction.ids, *(message.id for message in removed)})
         return removed
 
@@ -342,7 +309,7 @@ class CaptionCoordinator:
         # First: held finals settle with the rest.
         self.release_all()
         self.settle()
-        self._tracks.clear()
+        self.tracks.clear()
 
     def return_to_record(self, at_s: float) -> None:
         """Drop later reports about the period off the record, which ends at audio time `at_s`."""

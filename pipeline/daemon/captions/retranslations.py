@@ -66,7 +66,7 @@ class Retranslations:
             now, target = self._now(asked), TargetText(made.lang, made.text, made.engine)
             # Untranslated speech is already final in the spoken language, and stays final.
             final = made.final or is_speech
-            marked = self._coordinator.is_marked(made)
+            marked = self._coordinator.doubts.is_marked(made)
             if now is not None and (now.target, now.final, now.doubtful) != (target, final, marked):
                 # The final translation comes after the quick one, and may replace only that one.
                 asked.of = self._board.retranslate(message.id, target, final=final, marked=marked)
@@ -145,7 +145,7 @@ class Retranslations:
             # A newer text has its own request, which concludes it.
             return
         # The current translation is for other words, or has not been judged.
-        done = self._board.conclude(asked.of.id, marked=self._coordinator.marks_doubt)
+        done = self._board.conclude(asked.of.id, marked=self._coordinator.doubts.marks_doubt)
         if done is not None and is_same:
             asked.of = done
         self._coordinator.publish(done)

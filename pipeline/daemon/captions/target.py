@@ -83,7 +83,7 @@ class TargetCaptions:
     def fill(self, transcript: Transcript) -> None:
         """Request a translation of a settled transcript, unless its final exists or is held."""
         key = transcript.utterance.id
-        if not (self.coordinator.holds(key) or self.board.has_final(key)):
+        if not (key in self.coordinator.doubts or self.board.has_final(key)):
             self.workers.transcripts.fill(transcript)
 
     def hide(self, caption_id: int) -> Back | None:

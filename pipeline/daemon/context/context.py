@@ -17,7 +17,7 @@ from pipeline.config.schema import Settings
 from pipeline.core.metrics import Metrics
 from pipeline.core.reports import Emit
 from pipeline.core.types import Mode
-from pipeline.daemon.context.held_finals import HeldFinals, open_held_finals
+from pipeline.daemon.context.held_finals import HeldFinals
 from pipeline.daemon.context.service_sinks import (
     MetricsSink,
     Outside,
@@ -77,37 +77,16 @@ class DaemonContext:
     targets: tuple[Target, ...]
     """One for each target language, in the order of the settings."""
 
-    @property
-    def boards(self) -> tuple[CaptionBoard, ...]:
-        """The boards of all targets."""
-        return tuple(target.board for target in self.targets)
-
     def captions(self) -> dict[str, tuple[CaptionMessage, ...]]:
         """Return the captions that displays can show now, by target language."""
-        return {board.target: board.snapshot().messages for board in self.boards}
-
-
-def open_context(
-    settings: Settings, dictionary: Dictionary, mode: Mode, screen: Screen, emit: Emit
-) -> tuple[DaemonContext, OpenSession]:
-    """Open a session and create the shared objects. Raises ServerError, SessionError."""
-    session = open_session(settings, mode, emit)
-    return make_context(settings, session, dictionary, mode, screen), session
+        return {target.lang: target.board.snapshot().messages for target in self.targets}
 
 
 def make_context(
     settings: Settings, session: OpenSession, dictionary: Dictionary, mode: Mode, screen: Screen
 ) -> DaemonContext:
     """Create the context of a session. Raises ServerError, SessionError (token-unusable, …)."""
-    facts = DaemonState(
-        mode,
-        settings.operator.off_record_s,
-        song_mode=settings.church.song,
-        spoken=settings.translate.spoken if settings.translate.also_spoken else (),
-        hides_interpreter=settings.translate.interpreter == "hidden",
-        hold_doubtful=settings.church.hold_doubtful,
-        hold_s=settings.church.hold_s,
-    )
+    facts = DaemonState(mode, settings)
     metrics, degradation = Metrics(), Degradation()
     token = token_in_force(settings.operator.token, Path(settings.session.directory))
     outside = open_gate(settings, session.boards, mode)
@@ -131,11 +110,9 @@ def make_context(
     def target(board: CaptionBoard, alone: Settings) -> Target:
         # Only the first target has verse suggestions for operators, metrics and the terminal.
         is_first = board is session.boards[0]
-        verses = open_verse_suggestions(
-            alone, hub.operators.suggest if is_first else lambda _: None
-        )
+        verses = open_verse_suggestions(alone, hub.operators.tell if is_first else lambda _: None)
         seen = sinks if is_first else (record, pages, *beyond)
-        return Target(board, verses, open_held_finals(facts, hub), seen)
+        return Target(board, verses, HeldFinals(facts, hub.operators), seen)
 
     alone = settings.for_each_target()
     return DaemonContext(
@@ -167,7 +144,6 @@ class OpenSession:
     earlier: Unfinished | None
     """The interrupted session that it resumes."""
     last_id: int = 0
-    """The highest utterance id in the session."""
     origin_s: float = 0.0
     """The audio time, in seconds, from which the session continues."""
 
@@ -218,7 +194,6 @@ class Notifier:
     """Notifies systemd. Drops what cannot be sent: systemd is absent. Belongs to one thread."""
 
     def __init__(self, environment: Mapping[str, str] = os.environ) -> None:
-        """Read the socket address and the watchdog interval."""
         address = environment.get("NOTIFY_SOCKET", "")
         # A first character @ stands for the zero byte of an abstract socket.
         self._address = "\0" + address[1:] if address.startswith("@") else address

@@ -6,7 +6,6 @@ Belongs to the event loop's thread. It has no timer: the supervisor asks which f
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from pipeline.audio.file import wav
@@ -14,14 +13,12 @@ from pipeline.core.types import Caption, Utterance
 from pipeline.daemon.context.state import DaemonState
 from pipeline.protocol.caption import SourceText, TargetText
 from pipeline.protocol.messages import DoubtfulMessage
-from pipeline.server.hub import Hub
+from pipeline.server.operator_feed import OperatorFeed
 
 _SOUNDS = 4
 """Doubtful finals whose sound an operator can hear: only in memory, whatever else is kept."""
 _TICK_S = 0.25
 """The supervisor's interval, in seconds: finals are released that much earlier."""
-
-Tell = Callable[[DoubtfulMessage], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +38,9 @@ class HeldFinals:
     It holds nothing while no operator's page is open.
     """
 
-    def __init__(self, facts: DaemonState, tell: Tell, is_watched: Callable[[], bool]) -> None:
-        """`tell` shows operators a held final; `is_watched`: whether an operator's page is open."""
+    def __init__(self, facts: DaemonState, operators: OperatorFeed) -> None:
         self._facts = facts
-        self._tell = tell
-        self._is_watched = is_watched
+        self._operators = operators
         self._held: dict[int, HeldFinal] = {}
         self._spoken: deque[Utterance] = deque(maxlen=_SOUNDS)
 
@@ -54,29 +49,35 @@ class HeldFinals:
 
     @property
     def _hold_s(self) -> float:
-        return self._facts.hold_s - _TICK_S
+        return self._facts.settings.church.hold_s - _TICK_S
+
+    @property
+    def marks_doubt(self) -> bool:
+        """Whether captions that are probably wrong are marked."""
+        return self._facts.settings.church.hold_doubtful
 
     def is_marked(self, caption: Caption) -> bool:
-        """Whether a final is shown with a mark. A printed verse is always right."""
-        return self._facts.hold_doubtful and caption.is_doubtful and caption.verse is None
+        """Whether a caption is shown with a mark. A printed verse is always right."""
+        is_doubtful = caption.final and caption.is_doubtful and caption.verse is None
+        return self.marks_doubt and is_doubtful
 
     def wants(self, caption: Caption) -> bool:
         """Whether a final must be held now."""
-        return self.is_marked(caption) and self._is_watched()
+        return self.is_marked(caption) and self._operators.is_watched
 
     def hold(self, caption: Caption, now_s: float, revision: int) -> None:
         """Hold a final, which will be `revision` of its caption, and notify operators."""
         self._held[caption.id] = held = HeldFinal(caption, now_s, revision)
         # The sound stays after the decision, until newer ones need its place.
         self._spoken.append(caption.transcript.utterance)
-        self._tell(_told(held, self._hold_s))
+        self._operators.tell(_told(held, self._hold_s))
 
     def release(self, caption_id: int) -> HeldFinal | None:
         """Release a held final, and return it; None if it was not held."""
         held = self._held.pop(caption_id, None)
         if held is not None:
             # 0.0 seconds tells operators' pages that it is no longer held.
-            self._tell(_told(held, 0.0))
+            self._operators.tell(_told(held, 0.0))
         return held
 
     def sound(self, caption_id: int) -> bytes:
@@ -109,11 +110,6 @@ class HeldFinals:
             _told(held, max(0.01, held.since_s + self._hold_s - now_s))
             for held in self._held.values()
         )
-
-
-def open_held_finals(facts: DaemonState, hub: Hub) -> HeldFinals:
-    """Return the held finals of a target language; they are sent to the operators' pages."""
-    return HeldFinals(facts, hub.operators.doubtful, lambda: hub.operators.is_watched)
 
 
 def _told(held: HeldFinal, left_s: float) -> DoubtfulMessage:

@@ -243,20 +243,21 @@ class MetricsSink(Sink):
 
     def on_utterance(self, record: UtteranceRecord) -> None:
         """Count an utterance and take its times."""
-        self._metrics.utterance(
-            corrections=len(record.corrections),
-            filtered=record.filtered,
-            stage_ms={
-                "stt": record.stt_ms,
-                "partial": record.partial_ms,
-                "final": record.final_ms,
-                "overhead": record.overhead_ms,
-            },
-            latency_ms={
-                "partial": record.last_syllable_to_partial_ms,
-                "final": record.last_syllable_to_final_ms,
-            },
-        )
+        metrics = self._metrics
+        metrics.utterances.inc()
+        metrics.corrections.inc(len(record.corrections))
+        if record.filtered:
+            metrics.filtered.labels(record.filtered).inc()
+        for histogram, name, took_ms in (
+            (metrics.stage, "stt", record.stt_ms),
+            (metrics.stage, "partial", record.partial_ms),
+            (metrics.stage, "final", record.final_ms),
+            (metrics.stage, "overhead", record.overhead_ms),
+            (metrics.latency, "partial", record.last_syllable_to_partial_ms),
+            (metrics.latency, "final", record.last_syllable_to_final_ms),
+        ):
+            if took_ms is not None:  # not measured
+                histogram.labels(name).observe(took_ms / 1000)
 
     def on_fault(self, fault: Fault) -> None:
         """Count an engine's error."""
@@ -271,11 +272,8 @@ class Outside:
     outputs: Mapping[str, OutputFeed] = field(default_factory=dict)
     """The feeds for other programs, by language."""
     subtitles: LiveSubtitles | None = None
-    """The subtitles for streams."""
     voice: Voice | None = None
-    """The voice that speaks the captions."""
     voices: VoiceStreams | None = None
-    """The listeners' streams."""
 
     def sinks(self, langs: Sequence[str]) -> tuple[Sink, ...]:
         """Return a sink for each output. `langs`: the target languages in order."""

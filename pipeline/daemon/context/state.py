@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
-from pipeline.core.types import Mode, SongControl, SongMode, State
+from pipeline.config.schema import Settings
+from pipeline.core.types import Mode, SongControl, State
 from pipeline.daemon.context.sinks import Sink
 from pipeline.records.events import ModelUsed
 from pipeline.session.recorder import SessionRecorder
@@ -26,8 +28,8 @@ class DaemonState:
     """Facts that the parts of the daemon share. Only the main thread reads and writes them."""
 
     mode: Mode
-    off_record_s: float
-    """Seconds of earlier speech that `off-record` removes."""
+    settings: Settings
+    """The settings in force. A setting that needs a restart keeps its first value."""
     has_begun: bool = False
     """Every engine is loaded."""
     has_ended: bool = False
@@ -43,29 +45,26 @@ class DaemonState:
     paused: bool = False
     blank: bool = False
     models: tuple[ModelUsed, ...] = ()
-    """The models that the engines were asked to load."""
-    song_mode: SongMode = "auto"
-    """The setting."""
     is_song: bool = False
-    """Captions are held because of song."""
     song_control: SongControl = "auto"
-    """The operators' choice about song."""
-    spoken: tuple[str, ...] = ()
-    """The setting: the spoken languages if there are several."""
     forced_language: str = ""
     """The spoken language that an operator has chosen; "": it is detected."""
     may_begin_anew: bool = False
     """A new session can follow this one: in a service, but not for a file."""
     is_new_session_wanted: bool = False
-    """An operator has requested a new session."""
-    hold_doubtful: bool = False
-    """The setting."""
-    hides_interpreter: bool = False
-    """The setting: captions of an interpreter's repetition are hidden."""
-    hold_s: float = 8.0
-    """The setting: the longest time that a doubtful final waits for an operator."""
     off_record: bool = False
     """Nothing is heard, shown or kept, until `on-record`."""
+
+    @property
+    def spoken(self) -> tuple[str, ...]:
+        """The spoken languages if there are several."""
+        translate = self.settings.translate
+        return translate.spoken if translate.also_spoken else ()
+
+    @property
+    def song(self) -> SongControl | Literal["off"]:
+        """The operators' choice about song, for their pages."""
+        return "off" if self.settings.church.song == "off" else self.song_control
 
 
 class StateAnnouncer:

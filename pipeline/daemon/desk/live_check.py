@@ -20,7 +20,6 @@ from pipeline.core.reports import Level
 from pipeline.core.threads import Thread
 from pipeline.daemon.captions.coordinator import CaptionCoordinator
 from pipeline.daemon.context.context import DaemonContext
-from pipeline.daemon.desk.reload import Reload
 from pipeline.protocol.messages import CheckMessage, LastCheck
 from pipeline.workers.base import Engines
 
@@ -37,15 +36,12 @@ class LiveCheck:
         self,
         context: DaemonContext,
         coordinator: CaptionCoordinator,
-        settings: Callable[[], Settings],
         make: MakeChecks,
     ) -> None:
-        """`settings` returns the current settings."""
         self._facts = context.facts
         self._operators = context.hub.operators
         self._directory = context.recorder.folder.parent
         self._coordinator = coordinator
-        self._settings = settings
         self._make = make
         self._is_running = False
         self._ends = threading.Event()
@@ -54,7 +50,7 @@ class LiveCheck:
 
     def last(self) -> LastCheck | None:
         """Return the last check, and whether it is valid for the current settings."""
-        return last_check(self._directory, self._settings())
+        return last_check(self._directory, self._facts.settings)
 
     def start(self) -> None:
         """Begin a check. Raises ProtocolError (not-now) if the service and it would interfere."""
@@ -63,11 +59,11 @@ class LiveCheck:
             raise ProtocolError("not-now", "A check is running already.")
         if not facts.has_begun:
             raise ProtocolError("not-now", "The models are still being loaded.")
-        if facts.is_speaking or self._coordinator.unfinished:
+        if facts.is_speaking or self._coordinator.tracks.unfinished:
             raise ProtocolError("not-now", "Somebody is speaking: check in a pause.")
         self._is_running = True
         # Read the settings once: after a reload the check would mix two different settings.
-        arguments = (asyncio.get_running_loop(), self._settings())
+        arguments = (asyncio.get_running_loop(), self._facts.settings)
         Thread(partial(self._run, *arguments), "check").start()
 
     def stop(self) -> None:
@@ -105,11 +101,11 @@ class LiveCheck:
     def _tell(self, message: CheckMessage) -> None:
         """Send operators the progress; at the end, the result."""
         if message.doing:
-            self._operators.check(message)
+            self._operators.tell(message)
             return
         self._is_running = False
         # Read the result from its file: a check that could not be kept is not shown as the last.
-        self._operators.check(CheckMessage(problem=message.problem, check=self.last()))
+        self._operators.tell(CheckMessage(problem=message.problem, check=self.last()))
 
     def _listen(self, seconds: float) -> Heard:
         """Measure the input for `seconds`. Raises AudioError (audio-lost, audio-paused)."""
@@ -141,11 +137,11 @@ def loudness(levels: Sequence[Level], seconds: float) -> Heard:
 
 
 def open_live_check(
-    context: DaemonContext, coordinator: CaptionCoordinator, reload: Reload, engines: Engines
+    context: DaemonContext, coordinator: CaptionCoordinator, engines: Engines
 ) -> LiveCheck:
     """Return the check of a running service: with its current settings and running engines."""
 
     def make(now: Settings, listen: Listen) -> Iterator[Check]:
         return RunningChecks(now, engines, listen).checks()
 
-    return LiveCheck(context, coordinator, lambda: reload.settings, make)
+    return LiveCheck(context, coordinator, make)

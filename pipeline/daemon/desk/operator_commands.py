@@ -22,23 +22,20 @@ from pipeline.daemon.desk.live_check import LiveCheck
 from pipeline.daemon.desk.service_notes import ServiceNotes
 from pipeline.daemon.desk.service_rules import ServiceRules
 from pipeline.daemon.desk.undo import Undo
-from pipeline.daemon.desk.written_texts import Notices, Speech, WrittenTexts
+from pipeline.daemon.desk.written_texts import Speech, WrittenTexts
 from pipeline.protocol.commands import (
     AddNotesCommand,
     AddRuleCommand,
-    ApproveCommand,
     CaptionCommand,
     CommandMessage,
     CorrectCommand,
     DropNoteCommand,
     EditCommand,
-    HideCommand,
     HoldTermCommand,
+    PlainCaptionCommand,
     PlainCommand,
-    SettleCommand,
     SpokenCommand,
     TypeCommand,
-    VerseCommand,
     caption_of,
 )
 from pipeline.protocol.messages import ConsoleMessage, DoneMessage
@@ -58,7 +55,7 @@ _SONG_COMMAND: Mapping[SongControl, CommandName] = {
 }
 _SONG: Mapping[str, SongControl] = {name: control for control, name in _SONG_COMMAND.items()}
 
-_Switch = Callable[[bool], None]
+_Switch = Literal["paused", "blank"]
 
 
 class Hearing(Speech, Protocol):
@@ -83,10 +80,8 @@ class OperatorCommands:
     ) -> None:
         """Take the parts; `reload` reads the settings again, or raises ProtocolError."""
         self._live_check = live_check
+        self._context = context
         self._facts = context.facts
-        self._announcer = context.announcer
-        self._dictionary = context.dictionary
-        self._sinks = context.sinks
         self._recorder = context.recorder
         self._verses = context.targets[0].verses
         self._operators = context.hub.operators
@@ -95,15 +90,18 @@ class OperatorCommands:
         self._notes = notes
         self._reload = reload
         self._undo = Undo()
-        self._written = WrittenTexts(context, targets, hearing, self._undo)
+        self.written = WrittenTexts(context, targets, hearing, self._undo)
         self._held_rules = ServiceRules(
-            context, targets[0], self._written, self._undo, lambda: hearing.heard_s
+            context, targets[0], self.written, self._undo, lambda: hearing.heard_s
         )
-
-    @property
-    def notices(self) -> Notices:
-        """The notice on every screen."""
-        return self._written.notices
+        self._acts_on_caption = {
+            "approve": self.written.approve,
+            "dismiss-verse": self._verses.dismiss,
+            "hide": self.written.hide,
+            "settle": self.written.settle,
+            "show": self.written.unhide,
+            "take-verse": self.written.take_verse,
+        }
 
     def done(self, name: CommandName) -> DoneMessage:
         """Return the message to operators' pages about an executed command."""
@@ -114,28 +112,30 @@ class OperatorCommands:
             paused=self._facts.paused,
             blank=self._facts.blank,
             off_record=self._facts.off_record,
-            song=self._song,
+            song=self._facts.song,
             spoken=self._facts.spoken,
             forced=self._facts.forced_language,
         )
 
     def console(self) -> ConsoleMessage:
         """Return the state for a page that connects late, except what only the hub knows."""
-        now_s = time.monotonic()
+        now_s, dictionary = time.monotonic(), self._context.dictionary
         return ConsoleMessage(
-            dictionary=str(self._dictionary.own) if self._dictionary.enabled else "",
+            dictionary=str(dictionary.own) if dictionary.enabled else "",
             undo=self._undo.says,
             paused=self._facts.paused,
             blank=self._facts.blank,
             off_record=self._facts.off_record,
-            song=self._song,
+            song=self._facts.song,
             spoken=self._facts.spoken,
             forced=self._facts.forced_language,
-            off_record_s=self._facts.off_record_s,
+            off_record_s=self._facts.settings.operator.off_record_s,
             check=self._live_check.last(),
             suggestion=self._verses.suggestion,
             doubtful=tuple(
-                message for each in self._targets for message in each.coordinator.doubtful(now_s)
+                message
+                for each in self._targets
+                for message in each.coordinator.doubts.messages(now_s)
             ),
             notes=self._notes.message,
             keep_audio=self._recorder.keep_audio,
@@ -144,11 +144,7 @@ class OperatorCommands:
 
     def sound(self, caption_id: int, lang: str) -> bytes:
         """Return the audio of a target language's doubtful caption as WAV, or b""."""
-        return self._targets.of(lang).coordinator.sound(caption_id)
-
-    @property
-    def _song(self) -> SongControl | Literal["off"]:
-        return "off" if self._facts.song_mode == "off" else self._facts.song_control
+        return self._targets.of(lang).coordinator.doubts.sound(caption_id)
 
     def obey(self, command: CommandMessage) -> Awaitable[None] | None:
         """Execute an authorized operator's command, record it and report it. Raises ProtocolError.
@@ -164,9 +160,9 @@ class OperatorCommands:
             case DropNoteCommand(entry=entry):
                 return self._obey_later(command, self._notes.drop(entry))
             case AddRuleCommand(name="preview-rule", heard=heard, write=write):
-                self._operators.preview(self._held_rules.preview(heard, write))
+                self._operators.tell(self._held_rules.preview(heard, write))
             case HoldTermCommand(name="preview-term", say=say, write=write, instead=instead):
-                self._operators.preview(self._held_rules.preview_term(say, write, instead))
+                self._operators.tell(self._held_rules.preview_term(say, write, instead))
             case SpokenCommand(lang=lang):
                 self._force_language(lang)
                 self._note(command.name, lang=lang)
@@ -181,13 +177,13 @@ class OperatorCommands:
         self._require_newest(command)
         # Before any change: otherwise half a correction stays, without a record.
         if isinstance(command, CorrectCommand) and command.target:
-            self._written.require_caption(command.id, command.lang)
+            self.written.require_caption(command.id, command.lang)
         try:
             with self._targets[0].coordinator.deciding(self._decided(command)):
                 self._act(command)
         except ProtocolError:
             if command.name == "undo":  # a failed undo step is removed as well
-                self._operators.done(self.done("undo"))
+                self._operators.tell(self.done("undo"))
             raise
         self._tell(command)
 
@@ -199,8 +195,8 @@ class OperatorCommands:
 
     def _tell(self, command: CommandMessage) -> None:
         log.info("command", name=command.name, id=caption_of(command))
-        self._announcer.announce()
-        self._operators.done(self.done(command.name))
+        self._context.announcer.announce()
+        self._operators.tell(self.done(command.name))
         # After every command, so that no command needs to know whether it affects the workers.
         self._hearing.apply(self._facts)
 
@@ -214,7 +210,7 @@ class OperatorCommands:
         if earlier.forced_language in self._facts.spoken:
             self._facts.forced_language = earlier.forced_language
         if earlier.notice:
-            self.notices.restore(earlier.notice)
+            self.written.notices.restore(earlier.notice)
         self._held_rules.restore(earlier.held_rules)
         self._hearing.apply(self._facts)
 
@@ -231,30 +227,25 @@ class OperatorCommands:
         """Return the id of the first target language's caption that a command decides on, or 0."""
         # An edit decides in its own language only (`TargetCaptions.edit`), and an operator who has
         # only begun to change a caption releases nothing.
-        return 0 if isinstance(command, EditCommand | SettleCommand) else caption_of(command)
+        is_open = isinstance(command, EditCommand) or command.name == "settle"
+        return 0 if is_open else caption_of(command)
 
     def _act(self, command: CommandMessage) -> None:
         about = caption_of(command)
         match command:
             case CorrectCommand(id=key, text=text, target=target, lang=lang):
-                self._written.correct(key, text)
+                self.written.correct(key, text)
                 # After the correction: its retranslation does not replace an edit.
                 if target:
-                    self._written.edit(key, target, lang)
+                    self.written.edit(key, target, lang)
             case TypeCommand(name="say", text=text, lang=lang):
-                about = self._written.say(text, lang)
+                about = self.written.say(text, lang)
             case TypeCommand(text=text, lang=lang):
-                self._written.put_notice(text, lang)
+                self.written.put_notice(text, lang)
             case EditCommand(id=key, text=text, lang=lang):
-                self._written.edit(key, text, lang)
-            case HideCommand(name=name, id=key):
-                (self._written.hide if name == "hide" else self._written.unhide)(key)
-            case SettleCommand(id=key):
-                self._written.settle(key)
-            case ApproveCommand(id=key):
-                self._written.approve(key)
-            case VerseCommand():
-                self._written.settle_verse(command)
+                self.written.edit(key, text, lang)
+            case PlainCaptionCommand(name=name, id=key):
+                self._acts_on_caption[name](key)
             case AddRuleCommand(name=name, heard=heard, write=write):
                 add = self._held_rules.hold if name == "hold-rule" else self._held_rules.add
                 add(heard, write)
@@ -267,15 +258,15 @@ class OperatorCommands:
     def _act_plainly(self, name: CommandName) -> None:
         match name:
             case "clear-notice":
-                self._written.clear_notice()
+                self.written.clear_notice()
             case "pause":
-                self._switch_on("pause", "resume", self._set_paused, was_on=self._facts.paused)
+                self._switch_on("pause", "resume", "paused")
             case "resume":
-                self._switch_off("pause", self._set_paused)
+                self._switch_off("pause", "paused")
             case "blank":
-                self._switch_on("blank", "unblank", self._set_blank, was_on=self._facts.blank)
+                self._switch_on("blank", "unblank", "blank")
             case "unblank":
-                self._switch_off("blank", self._set_blank)
+                self._switch_off("blank", "blank")
             case "check":
                 self._live_check.start()
             case "new-session":
@@ -295,14 +286,8 @@ class OperatorCommands:
             raise ProtocolError("unknown-lang", f"{quoted(lang)} is not spoken here: {spoken}.")
         self._facts.forced_language = lang
 
-    def _set_paused(self, on: bool) -> None:
-        self._facts.paused = on
-
-    def _set_blank(self, on: bool) -> None:
-        self._facts.blank = on
-
     def _control_song(self, name: CommandName) -> None:
-        if self._facts.song_mode == "off":
+        if self._facts.song == "off":
             raise ProtocolError("song-off", 'Song mode is off: church.song = "off" in config.toml.')
         before, wanted = self._facts.song_control, _SONG[name]
 
@@ -319,21 +304,19 @@ class OperatorCommands:
             self._undo.push(name, back)
         self._facts.song_control = wanted
 
-    def _switch_on(
-        self, name: CommandName, opposite: CommandName, switch: _Switch, *, was_on: bool
-    ) -> None:
+    def _switch_on(self, name: CommandName, opposite: CommandName, fact: _Switch) -> None:
         def back() -> None:
-            switch(False)
+            setattr(self._facts, fact, False)
             self._note(opposite)  # a session resumed after a crash reads this event
 
-        if not was_on:
+        if not getattr(self._facts, fact):
             self._undo.push(name, back)
-        switch(True)
+        setattr(self._facts, fact, True)
 
-    def _switch_off(self, name: CommandName, switch: _Switch) -> None:
+    def _switch_off(self, name: CommandName, fact: _Switch) -> None:
         # The undo step would only repeat this.
         self._undo.forget(name)
-        switch(False)
+        setattr(self._facts, fact, False)
 
     def _leave_record(self) -> None:
         """Make all parts forget the last speech and the current speech."""
@@ -341,19 +324,19 @@ class OperatorCommands:
         if self._facts.off_record:
             return
         to_s = self._hearing.heard_s
-        from_s = max(0.0, to_s - self._facts.off_record_s)
+        from_s = max(0.0, to_s - self._facts.settings.operator.off_record_s)
         # Also by id: an earlier version of a caption in a file may have ended before `from_s`.
         recent = {key for each in self._targets for key in each.board.ids_since(from_s)}
-        unsettled = self._targets[0].coordinator.ids_since(from_s)
+        unsettled = self._targets[0].coordinator.tracks.ids_since(from_s)
         redaction = Redaction(from_s, to_s, (*unsettled, *recent))
         self._recorder.purge(redaction)  # first: the program may stop before the rest is done
         # From here on the coordinators drop all reports of workers.
         self._facts.off_record = True
-        self._announcer.announce()
+        self._context.announcer.announce()
         ids, removed = self._targets.redact(redaction)
-        for sink in self._sinks:
+        for sink in self._context.sinks:
             sink.on_redaction(redaction, removed)
-        self._written.forget(ids, from_s)
+        self.written.forget(ids, from_s)
         self._held_rules.forget(from_s)
         # All captions are hidden now. The operator gets the answer once the purge survives a kill.
         self._recorder.await_mark(_MARK_S)

@@ -63,11 +63,10 @@ log = structlog.get_logger()
 
 
 class Reload:
-    """Holds the settings in force and passes changes to each part."""
+    """Puts changed settings in force and passes them to each part."""
 
     def __init__(
         self,
-        settings: Settings,
         read: Callable[[], Settings] | None,
         context: DaemonContext,
         group: WorkerGroup,
@@ -77,13 +76,9 @@ class Reload:
 
         Without it the settings stay.
         """
-        self.settings = settings
-        """The settings in force. A setting that needs a restart keeps its first value."""
         self._read = read
+        self._context = context
         self._facts = context.facts
-        self._dictionary = context.dictionary
-        self._hub = context.hub
-        self._recorder = context.recorder
         self._group = group
         self._targets = targets
         self._again = Coalesced(self._reload)
@@ -104,7 +99,7 @@ class Reload:
 
     def check_dictionary(self) -> None:
         """Reload the dictionary if one of its files has changed."""
-        if self._dictionary.changed():
+        if self._context.dictionary.changed():
             self._rules_again.request()
 
     async def _reload(self) -> ConfigError | DictionaryError | None:
@@ -113,13 +108,12 @@ class Reload:
 
     async def _reload_now(self) -> ConfigError | DictionaryError | None:
         try:
-            wanted = await asyncio.to_thread(self._read) if self._read else self.settings
-            found = changes(self.settings, wanted)
+            wanted = await asyncio.to_thread(self._read) if self._read else self._facts.settings
+            found = changes(self._facts.settings, wanted)
             new = dict(leaves(wanted.model_dump()))
             # Settings that need a restart keep the old value, so that no part sees half a change.
-            settings = changed(
-                self.settings, {key: new[key] for key in (*found.live, *found.next_utterance)}
-            )
+            taken = {key: new[key] for key in (*found.live, *found.next_utterance)}
+            settings = changed(self._facts.settings, taken)
             # Last: this puts the rules in force, and nothing after it may fail.
             await self._take_rules(settings)
         except (ConfigError, DictionaryError) as error:
@@ -133,8 +127,8 @@ class Reload:
     async def _reload_rules(self) -> None:
         try:
             async with self._turn:
-                # `settings` is read inside the lock: a running reload may have replaced them.
-                await self._take_rules(self.settings)
+                # Read inside the lock: a running reload may have replaced the settings.
+                await self._take_rules(self._facts.settings)
         except DictionaryError as error:
             self._fault(error)
         else:
@@ -146,36 +140,32 @@ class Reload:
         while new.changed():  # an operator has added a rule meanwhile
             new = await asyncio.to_thread(Dictionary, settings)
         # There is no await after the check, so no rule can be added in between and be lost.
-        self._dictionary.take(new)
+        self._context.dictionary.take(new)
 
     def _tell_reloaded(self, found: Changes) -> None:
         self._tell_rules()
         facts = asdict(found)
         say = log.warning if found.restart else log.info
         say("reloaded", **facts)
-        self._recorder.record(ReloadedEvent(utc=utc_now(), **facts))
-        self._hub.operators.reloaded(found, rules=len(self._dictionary.lexicon.rules))
+        self._context.recorder.record(ReloadedEvent(utc=utc_now(), **facts))
+        rules = len(self._context.dictionary.lexicon.rules)
+        self._context.hub.operators.reloaded(found, rules=rules)
 
     def _configure(self, settings: Settings) -> None:
-        old, self.settings = self.settings, settings
+        old, self._facts.settings = self._facts.settings, settings
         self._group.configure(settings)
-        self._hub.configure(settings.server)
+        self._context.hub.configure(settings.server)
         for each in self._targets:
             each.board.set_history(settings.server.history)
-        self._facts.off_record_s = settings.operator.off_record_s
-        self._facts.song_mode = settings.church.song
-        self._facts.hides_interpreter = settings.translate.interpreter == "hidden"
-        self._facts.hold_doubtful = settings.church.hold_doubtful
-        self._facts.hold_s = settings.church.hold_s
         if settings.log != old.log:
             logs.configure(settings.log.level, settings.log.format)
         if settings.session != old.session:
-            self._recorder.configure(settings.session)
+            self._context.recorder.configure(settings.session)
 
     def _tell_rules(self) -> None:
-        rules = len(self._dictionary.lexicon.rules)
+        rules = len(self._context.dictionary.lexicon.rules)
         log.info("dictionary reloaded", rules=rules)
-        self._recorder.record(DictionaryEvent(utc=utc_now(), rules=rules))
+        self._context.recorder.record(DictionaryEvent(utc=utc_now(), rules=rules))
 
     def _fault(self, error: ConfigError | DictionaryError, what: str = "") -> None:
         stage = "dictionary" if isinstance(error, DictionaryError) else "settings"

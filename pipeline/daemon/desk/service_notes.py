@@ -155,7 +155,7 @@ class ServiceNotes:
         # Before the write: if the disk is full, the service still knows the names.
         self.use(notes)
         # To all pages: several may be open.
-        self._operators.notes(self.message)
+        self._operators.tell(self.message)
         if not self._is_kept:
             return
         # One at a time, each with the current notes: threads may end in another order.

@@ -84,7 +84,7 @@ class ServiceRules:
             event = RuleEvent(utc=utc_now(), id=rule.id, heard=heard, write=write, removed=removed)
             self._recorder.record(event)
             message = RuleMessage(id=rule.id, heard=heard, write=write, removed=removed)
-            self._operators.rule(message)
+            self._operators.tell(message)
 
         def back() -> None:
             with refusing():
@@ -204,7 +204,7 @@ class ServiceRules:
             at_s=round(at_s, 3),
         )
         self._recorder.record(event)
-        self._operators.rule(message)
+        self._operators.tell(message)
 
 
 def _preview(

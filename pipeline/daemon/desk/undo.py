@@ -20,7 +20,6 @@ class Step:
     back: Callable[[], None]
     """Takes it back, or raises ProtocolError where that cannot be done any more."""
     caption_id: int | None = None
-    """The caption that it was done to, if it was one."""
 
 
 class Undo:

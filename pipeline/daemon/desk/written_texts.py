@@ -20,7 +20,6 @@ from pipeline.daemon.context.context import DaemonContext
 from pipeline.daemon.context.sinks import Sink
 from pipeline.daemon.desk.undo import Undo
 from pipeline.protocol.caption import SourceText
-from pipeline.protocol.commands import VerseCommand
 from pipeline.records.events import NoticeEvent
 from pipeline.session.recorder import SessionRecorder
 
@@ -147,7 +146,7 @@ class WrittenTexts:
     def require_caption(self, key: int, lang: str) -> None:
         """Raise ProtocolError if a language has no such caption to edit."""
         target = self._target(lang)
-        if not target.coordinator.holds(key):  # a held caption need not be on the board
+        if key not in target.coordinator.doubts:  # a held caption need not be on the board
             target.board.message(key)
 
     def hide(self, key: int) -> None:
@@ -198,15 +197,12 @@ class WrittenTexts:
         self.settle(key)
         return self._targets.correct(key, text)
 
-    def settle_verse(self, command: VerseCommand) -> None:
-        """Show the suggested verse with its caption, or dismiss it. Raises ProtocolError."""
-        if command.name == "dismiss-verse":
-            self._verses.dismiss(command.id)
-            return
-        old = self._board.message(command.id)  # first: an error must not use up the suggestion
+    def take_verse(self, key: int) -> None:
+        """Show the suggested verse with its caption. Raises ProtocolError."""
+        old = self._board.message(key)  # first: an error must not use up the suggestion
         publish = self._targets[0].coordinator.publish
-        publish(self._board.put_verse(old.id, self._verses.take(old.id)))
-        self._done("verse", old.id, lambda: publish(self._board.put_back(old)))
+        publish(self._board.put_verse(key, self._verses.take(key)))
+        self._done("verse", key, lambda: publish(self._board.put_back(old)))
 
     def say(self, text: str, lang: str) -> int:
         """Show a caption that nobody has spoken; return its id. Raises ProtocolError."""

@@ -28,7 +28,7 @@ from pipeline.core.reports import (
 from pipeline.core.threads import described, watched
 from pipeline.core.types import Mode
 from pipeline.daemon.captions.targets import Targets
-from pipeline.daemon.context.context import DaemonContext, open_context
+from pipeline.daemon.context.context import DaemonContext, make_context, open_session
 from pipeline.daemon.context.sinks import Screen
 from pipeline.daemon.desk.live_check import open_live_check
 from pipeline.daemon.desk.operator_commands import OperatorCommands
@@ -100,8 +100,8 @@ class App:
         """
         self._screen, self._engines, self._changed = screen, engines, asyncio.Event()
         self._reports = ReportChannel()
-        context, session = open_context(settings, dictionary, mode, screen, self._reports.emit)
-        self._context = context
+        session = open_session(settings, mode, self._reports.emit)
+        self._context = context = make_context(settings, session, dictionary, mode, screen)
         directory, source = Path(settings.session.directory), settings.translate.source
         self._notes = notes = ServiceNotes(context, directory, source)
         self._group = group = WorkerGroup(
@@ -115,9 +115,9 @@ class App:
         )
         self._targets = targets = Targets(settings, context, group.targets, group.compare)
         self.health = health = Health(context, engines, group, targets)
-        self._reload = reload = Reload(settings, read, context, group, targets)
+        self._reload = reload = Reload(read, context, group, targets)
         self._news = news = targets[0].coordinator
-        self._live_check = live_check = open_live_check(context, news, reload, engines)
+        self._live_check = live_check = open_live_check(context, news, engines)
         self._commands = OperatorCommands(
             context, targets, group, reload.obey, live_check=live_check, notes=notes
         )
@@ -158,7 +158,7 @@ class App:
             if voice := self._context.outside.voice:
                 stops.push_async_callback(asyncio.to_thread, voice.close)
             # Queued until the record starts, this is one of its first lines.
-            record_models(self._context, self._reload.settings)
+            record_models(self._context)
             stops.callback(self._stop_record)
             if publisher := self._context.outside.publisher:
                 # Stops after the server, whose stop announces the end of the service.
@@ -180,7 +180,7 @@ class App:
     @property
     def settings(self) -> Settings:
         """The settings in force, reloads included."""
-        return self._reload.settings
+        return self._context.facts.settings
 
     @property
     def wants_new_session(self) -> bool:
@@ -226,7 +226,7 @@ class App:
         )
         if voice and voices and speaker:
             # espeak-ng is too cheap to be worth giving up.
-            costs = self._reload.settings.speech.engine == "kokoro"
+            costs = self.settings.speech.engine == "kokoro"
             ladders = [each.degradation for each in self._group.targets if costs]
             voices.open()
             voice.start(
@@ -242,11 +242,11 @@ class App:
             self._context.recorder.start()  # words that are off the record are deleted in any case
         # The records of the last finals still wait: their speakers might have continued.
         self._targets.settle()
-        heard_s, unfinished = round(self._group.heard_s, 2), self._news.unfinished
+        heard_s, unfinished = round(self._group.heard_s, 2), self._news.tracks.unfinished
         self._context.recorder.record(self.health.record())
         end = EndEvent(utc=utc_now(), unfinished=unfinished, audio_s=heard_s)
         self._context.recorder.record(end)
-        if not self._context.recorder.close(max(_WRITE_S, self._reload.settings.session.drain_s)):
+        if not self._context.recorder.close(max(_WRITE_S, self.settings.session.drain_s)):
             self.failure = self.failure or self._context.recorder.incomplete
             log.error("incomplete", code="session-incomplete", session=str(self.folder))
 
@@ -300,8 +300,8 @@ class App:
         self._group.stop()
         await self._drain()
         self._targets.finish()
-        if self._news.unfinished:
-            log.error("unfinished", utterances=self._news.unfinished)
+        if self._news.tracks.unfinished:
+            log.error("unfinished", utterances=self._news.tracks.unfinished)
 
     async def _until(self, reached: Callable[[], bool]) -> None:
         """Wait until `reached`, a stop request, or a broken worker."""
@@ -316,7 +316,7 @@ class App:
         A file that was played fast and to its end has unlimited time for its comparisons.
         """
         limitless = self._group.is_done and not self._group.may_shed
-        drain_s = None if limitless else self._reload.settings.session.drain_s
+        drain_s = None if limitless else self.settings.session.drain_s
         with suppress(TimeoutError):
             async with asyncio.timeout(drain_s):
                 while not self._group.is_over and self._stops < 2:
@@ -383,9 +383,9 @@ class App:
             self._worker_ended("watch", error)
 
 
-def record_models(context: DaemonContext, settings: Settings) -> None:
+def record_models(context: DaemonContext) -> None:
     """Record which models the settings name."""
-    context.facts.models = used_models(settings)
+    context.facts.models = used_models(context.facts.settings)
     context.recorder.record(ModelsEvent(utc=utc_now(), models=context.facts.models))
 
 

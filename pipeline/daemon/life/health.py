@@ -29,10 +29,7 @@ class Health:
     def __init__(
         self, context: DaemonContext, engines: Engines, group: WorkerGroup, targets: Targets
     ) -> None:
-        self._facts = context.facts
-        self._announcer = context.announcer
-        self._degradation = context.degradation
-        self._recorder = context.recorder
+        self._context = context
         self._engines = engines
         self._group = group
         self._targets = targets
@@ -47,28 +44,28 @@ class Health:
     @property
     def rung(self) -> RungName:
         """The degradation rung by its name in the records."""
-        return RUNG_NAMES[self._degradation.rung]
+        return RUNG_NAMES[self._context.degradation.rung]
 
     @property
     def dropped(self) -> Dropped:
         """Number of dropped items since the start, by kind."""
-        blocks, records = self._engines.source.dropped_blocks, self._recorder.dropped
+        blocks, records = self._engines.source.dropped_blocks, self._context.recorder.dropped
         return Dropped(blocks=blocks, records=records, **self._group.dropped())
 
     def record(self) -> HealthRecord:
         """Return the daemon's current health."""
-        state, reason = self._announcer.state
+        state, reason = self._context.announcer.state
         engines, first = self._engines, self._engines.targets[0]
         return HealthRecord(
             utc=utc_now(),
             state=state,
             reason=reason,
-            mode=self._facts.mode,
-            session=self._recorder.folder.name,
+            mode=self._context.facts.mode,
+            session=self._context.recorder.folder.name,
             uptime_s=round(self.uptime_s, 1),
             # A session that continues after a crash counts its audio from here (session.resume).
             audio_s=round(self._group.heard_s, 1),
-            lag_s=round(self._targets[0].coordinator.lag_s(time.monotonic()), 2),
+            lag_s=round(self._targets[0].coordinator.tracks.lag_s(time.monotonic()), 2),
             rung=self.rung,
             source=engines.source.name,
             recognizer=engines.recognizer.name,
@@ -89,9 +86,9 @@ class Health:
 
     def line(self) -> str:
         """Return the health in one line of text, for `systemctl status`."""
-        state, reason = self._announcer.state
+        state, reason = self._context.announcer.state
         shown = f"{state} ({reason})" if reason else state
-        lag_s = self._targets[0].coordinator.lag_s(time.monotonic())
+        lag_s = self._targets[0].coordinator.tracks.lag_s(time.monotonic())
         return f"{shown}, lag {lag_s:.1f} s, rung {self.rung}"
 
     def _memory(self) -> float:

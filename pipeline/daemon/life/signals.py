@@ -19,7 +19,6 @@ ENDS: Final = tuple(
 )
 """Signals that request the end. SIGBREAK: on Windows the program's window is closed."""
 HANGUP: Final = getattr(signal, "SIGHUP", None)
-"""SIGHUP; None on Windows."""
 
 
 def handle_signals(handlers: Mapping[signal.Signals, Callable[[], None]]) -> None:

@@ -76,20 +76,17 @@ class Supervisor:
         changed: asyncio.Event,
     ) -> None:
         """`changed` is set when a translator that hangs is no longer waited for."""
+        self._context = context
         self._facts = context.facts
-        self._announcer = context.announcer
-        self._recorder = context.recorder
-        self._metrics = context.metrics
         self._group = group
         self._targets = targets
         self._reload = reload
         self._health = health
-        self._notifier = context.notifier
         self._changed = changed
         self._day = NewDay(datetime.now().astimezone())
         self.has_new_day = False
         """Whether the session must end and a new one begin."""
-        is_service = context.facts.mode == "live" and not reload.settings.audio.input
+        is_service = context.facts.mode == "live" and not context.facts.settings.audio.input
         self._facts.may_begin_anew = is_service
 
     async def run(self) -> None:
@@ -102,31 +99,33 @@ class Supervisor:
             self._check_day(now_s)
             if now_s >= next_health_s:
                 next_health_s = now_s + _HEALTH_S
-                self._recorder.record(self._health.record())
+                self._context.recorder.record(self._health.record())
             if now_s - dictionary_at_s >= WATCH_S:
                 dictionary_at_s = now_s
                 self._reload.check_dictionary()
             # Only while audio is read and recognized: systemd ends a service that is deaf or hangs.
             is_well = self._group.is_listening(now_s) and self._group.is_transcribing(now_s)
             if is_well and now_s >= next_alive_s:
-                next_alive_s = now_s + self._notifier.watchdog_s
+                next_alive_s = now_s + self._context.notifier.watchdog_s
                 # Not with a separate timer: a blocked loop must not look alive.
-                self._notifier.alive()
+                self._context.notifier.alive()
             if now_s >= next_status_s:
                 next_status_s = now_s + _STATUS_S
-                self._notifier.status(self._health.line())
+                self._context.notifier.status(self._health.line())
             await asyncio.sleep(_TICK_S)
 
     def _check_day(self, now_s: float) -> None:
-        facts, settings = self._facts, self._reload.settings
+        facts, session = self._facts, self._facts.settings.session
         # A new session would reset what an operator has set, so wait for its end.
         is_set = facts.paused or facts.blank or facts.off_record
-        is_quiet = not (facts.is_speaking or is_set or self._targets[0].coordinator.unfinished)
+        is_quiet = not (
+            facts.is_speaking or is_set or self._targets[0].coordinator.tracks.unfinished
+        )
         now = datetime.now().astimezone()
-        due = self._day.is_due(settings.session.new_at, now, now_s, is_quiet=is_quiet)
+        due = self._day.is_due(session.new_at, now, now_s, is_quiet=is_quiet)
         wanted = facts.is_new_session_wanted and is_quiet
         if (due or wanted) and facts.may_begin_anew and not self.has_new_day:
-            hour = f"it is past {settings.session.new_at}"
+            hour = f"it is past {session.new_at}"
             log.info("new session", reason="asked for at the desk" if wanted else hour)
             self.has_new_day = True
             self._changed.set()
@@ -146,10 +145,10 @@ class Supervisor:
             self._changed.set()
         self._targets.look(now_s)
         self._facts.degraded_reason = self._group.degraded_reason
-        self._announcer.announce()
-        self._metrics.queues(self._group.queues(), asdict(self._health.dropped))
+        self._context.announcer.announce()
+        self._context.metrics.queues(self._group.queues(), asdict(self._health.dropped))
         for engine in self._health.engines():
-            self._metrics.engine(engine.engine, _figures(engine))
+            self._context.metrics.engine(engine.engine, _figures(engine))
 
 
 def _figures(engine: EngineHealth) -> dict[str, float | None]:

@@ -23,19 +23,17 @@ _ID = re.compile(r"([^/]{1,200})/([0-9]{1,16})")
 class EventStream(Response):
     """The head of an endless response; events follow."""
 
-
-def open_stream() -> EventStream:
-    """Return the head of a stream."""
-    headers = {
-        "Date": formatdate(usegmt=True),
-        "Connection": "close",
-        "Content-Type": CONTENT_TYPE,
-        "Cache-Control": "no-store",
-        "X-Accel-Buffering": "no",  # nginx would hold events back
-        # As with sockets, pages of any origin may read.
-        "Access-Control-Allow-Origin": "*",
-    }
-    return EventStream(HTTPStatus.OK.value, HTTPStatus.OK.phrase, Headers(headers))
+    def __init__(self, content_type: str = CONTENT_TYPE) -> None:
+        headers = {
+            "Date": formatdate(usegmt=True),
+            "Connection": "close",
+            "Content-Type": content_type,
+            "Cache-Control": "no-store",
+            "X-Accel-Buffering": "no",  # nginx would hold it back
+            # As with sockets, pages of any origin may read.
+            "Access-Control-Allow-Origin": "*",
+        }
+        super().__init__(HTTPStatus.OK.value, HTTPStatus.OK.phrase, Headers(headers))
 
 
 def query_of(request: Request) -> str:

@@ -14,7 +14,7 @@ from websockets.http11 import Request, Response
 from pipeline.captions.board import CaptionBoard, is_by_operator
 from pipeline.captions.hls import SEGMENT_S, RollingSubtitles
 from pipeline.protocol.caption import CaptionMessage
-from pipeline.server.pages import items_of, refuse, respond
+from pipeline.server.pages import refuse, revalidated
 
 PREFIX = "/live/"
 _PLAYLIST_TYPE = "application/vnd.apple.mpegurl"
@@ -80,26 +80,18 @@ class LiveSubtitles:
         subtitles, now_s = self._by_lang[lang], self._clock()
         if number is None:
             self._asked_s[lang] = now_s
-            return _revalidated(request, subtitles.playlist(now_s), _PLAYLIST_TYPE)
+            return _subtitles(request, subtitles.playlist(now_s), _PLAYLIST_TYPE)
         text = subtitles.segment(int(number), now_s)
         if text is None:
             later = {"Retry-After": str(SEGMENT_S)}
             return refuse(HTTPStatus.NOT_FOUND, "This segment is gone, or not there yet.", later)
-        return _revalidated(request, text, _SEGMENT_TYPE)
+        return _subtitles(request, text, _SEGMENT_TYPE)
 
 
-def _revalidated(request: Request, text: str, content_type: str) -> Response:
-    """Return a text, or the response that it has not changed since the player got it."""
+def _subtitles(request: Request, text: str, content_type: str) -> Response:
     body = text.encode()
-    headers = {
-        "ETag": f'"{hashlib.sha256(body).hexdigest()[:16]}"',
-        # Cached, but revalidated: what goes off the record must leave caches as well.
-        "Cache-Control": "no-cache",
-        # As with sockets and events, pages of any origin may read.
-        "Access-Control-Allow-Origin": "*",
-    }
-    if headers["ETag"] not in items_of(request, "If-None-Match"):
-        return respond(HTTPStatus.OK, body, content_type, headers)
-    response = respond(HTTPStatus.NOT_MODIFIED, b"", content_type, headers)
-    del response.headers["Content-Length"]  # it would have to be the text's length
-    return response
+    etag = hashlib.sha256(body).hexdigest()[:16]
+    # As with sockets and events, pages of any origin may read. What goes off the record leaves
+    # caches as well: they ask each time.
+    extra = {"Access-Control-Allow-Origin": "*"}
+    return revalidated(request, etag, body, content_type, extra)

@@ -9,13 +9,11 @@ from __future__ import annotations
 import asyncio
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
-from email.utils import formatdate
 from http import HTTPStatus
 
 import orjson
 import structlog
 from websockets.asyncio.server import ServerConnection
-from websockets.datastructures import Headers
 from websockets.http11 import Request, Response
 
 from pipeline.server.pages import refuse, respond
@@ -34,7 +32,10 @@ log = structlog.get_logger()
 class SoundStream(EventStream):
     """The head of an endless response; sound follows."""
 
-    lang = ""
+    def __init__(self, lang: str) -> None:
+        super().__init__(_TYPE)
+        self.headers["Accept-Ranges"] = "none"
+        self.lang = lang
 
 
 class VoiceStreams:
@@ -96,18 +97,7 @@ class VoiceStreams:
             return refuse(HTTPStatus.SERVICE_UNAVAILABLE, "Too many listeners.", later)
         if request.method == "HEAD":  # nothing would ever end a stream
             return respond(HTTPStatus.OK, b"", _TYPE)
-        headers = {
-            "Date": formatdate(usegmt=True),
-            "Connection": "close",
-            "Content-Type": _TYPE,
-            "Cache-Control": "no-store",
-            "Accept-Ranges": "none",
-            "X-Accel-Buffering": "no",  # nginx would hold sound back
-            "Access-Control-Allow-Origin": "*",
-        }
-        stream = SoundStream(HTTPStatus.OK.value, HTTPStatus.OK.phrase, Headers(headers))
-        stream.lang = lang
-        return stream
+        return SoundStream(lang)
 
     async def serve(self, connection: ServerConnection, stream: SoundStream) -> None:
         """Let a connection hear a language until it leaves."""

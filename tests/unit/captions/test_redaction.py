@@ -241,7 +241,7 @@ def test_a_final_that_was_being_made_never_comes(tmp_path: Path) -> None:
             assert translate.waiting
             await operator.command("off-record")
             await reached(lambda: not service.app._context.recorder.purging)
-            assert (translate.waiting, service.app._news.unfinished) == (0, 0)
+            assert (translate.waiting, service.app._news.tracks.unfinished) == (0, 0)
             await operator.command("on-record")  # before Gemma returns
             hang.set()
             gemma.hang = None

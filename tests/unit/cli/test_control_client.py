@@ -35,7 +35,7 @@ def obeying(service: Service, act: Callable[[], None]) -> None:
         assert command.name == "reload"
         act()
 
-    service.hub._incoming._on_command = obey
+    service.hub._incoming.on_command = obey
 
 
 @in_loop

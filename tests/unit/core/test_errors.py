@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import re
 from pathlib import Path
 
 import pytest
@@ -30,11 +29,6 @@ def test_an_error_reads_as_a_sentence_a_fix_and_a_code() -> None:
     error = AudioError("audio-missing", "sermon.wav is not there.", "Check --input.")
     assert str(error) == "sermon.wav is not there. Check --input. [audio-missing]"
     assert str(StarkError("odd", "It broke.")) == "It broke. [odd]"
-
-
-def test_the_tree_in_the_docstring_is_the_tree() -> None:
-    drawn = re.findall(r"^[│├└─ ]*(\w+Error) ", errors.__doc__ or "", re.MULTILINE)
-    assert drawn == [kind.__name__ for kind in family(StarkError)]
 
 
 def test_exit_codes() -> None:

@@ -106,5 +106,5 @@ def test_every_entry_is_written_as_the_program_reads_it() -> None:
 
 
 def test_a_misspelt_field_is_an_error() -> None:
-    with pytest.raises(TypeError, match="direktion"):
+    with pytest.raises(ValueError, match="direktion"):
         read_languages('xx = { name = "X", own = "X", script = "LATIN", direktion = "rtl" }')

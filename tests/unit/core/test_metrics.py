@@ -77,26 +77,6 @@ def test_two_in_one_process_do_not_mix() -> None:
     assert samples(other)["stark_utterances_total", ""] == 0
 
 
-def test_an_utterance_is_counted() -> None:
-    metrics = Metrics()
-    metrics.utterance(
-        corrections=2,
-        filtered="",
-        stage_ms={"stt": 250.0, "partial": None, "final": 500.0},
-        latency_ms={"partial": None, "final": 1500.0},
-    )
-    metrics.utterance(corrections=0, filtered="stock-phrase", stage_ms={}, latency_ms={})
-    read = samples(metrics)
-    assert read["stark_utterances_total", ""] == 2
-    assert read["stark_filtered_total", "stock-phrase"] == 1
-    assert read["stark_corrections_total", ""] == 2
-    assert read["stark_stage_seconds_sum", "stt"] == 0.25
-    assert read["stark_stage_seconds_sum", "final"] == 0.5
-    assert read["stark_last_syllable_to_caption_seconds_sum", "final"] == 1.5
-    assert ("stark_stage_seconds_sum", "partial") not in read
-    assert ("stark_last_syllable_to_caption_seconds_sum", "partial") not in read
-
-
 def test_drops_are_totals_of_which_the_growth_is_counted() -> None:
     metrics = Metrics()
     metrics.queues({"mailbox": 3}, {"blocks": 2})

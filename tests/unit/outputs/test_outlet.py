@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import socket
 from datetime import UTC, datetime
+from functools import partial
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -21,7 +22,7 @@ def codes(reports: list[Report]) -> list[str]:
 def test_captions_arrive_in_their_order_with_their_number() -> None:
     reports: list[Report] = []
     with WebRecorder() as server:
-        outlet = Outlet("YouTube", youtube(f"{server.url}/c?cid=key"), reports.append)
+        outlet = Outlet("YouTube", partial(youtube, f"{server.url}/c?cid=key"), reports.append)
         outlet.start()
         for key, text in enumerate(("uno", "dos", "tres")):
             outlet.show(key, Shown(text, NOON))
@@ -36,7 +37,7 @@ def test_a_refusal_is_told_once_and_holds_nothing_up() -> None:
     reports: list[Report] = []
     with WebRecorder() as server:
         server.status = 403
-        outlet = Outlet("YouTube", youtube(f"{server.url}/c?cid=secret"), reports.append)
+        outlet = Outlet("YouTube", partial(youtube, f"{server.url}/c?cid=secret"), reports.append)
         outlet.start()
         for key, text in enumerate(("uno", "dos")):
             outlet.show(key, Shown(text, NOON))
@@ -51,7 +52,7 @@ def test_what_is_not_there_is_told_and_the_end_does_not_wait_for_it() -> None:
         taken.bind(("127.0.0.1", 0))
         port = taken.getsockname()[1]
     reports: list[Report] = []
-    outlet = Outlet("vMix", youtube(f"http://127.0.0.1:{port}/"), reports.append)
+    outlet = Outlet("vMix", partial(youtube, f"http://127.0.0.1:{port}/"), reports.append)
     outlet.start()
     outlet.show(1, Shown("uno", NOON))
     until(lambda: reports)
@@ -62,7 +63,7 @@ def test_what_is_not_there_is_told_and_the_end_does_not_wait_for_it() -> None:
 def test_an_error_that_nobody_expected_is_told_and_the_next_caption_is_shown() -> None:
     reports: list[Report] = []
     with WebRecorder() as server:
-        make = youtube(f"{server.url}/c?cid=secret")
+        make = partial(youtube, f"{server.url}/c?cid=secret")
 
         def broken(shown: Shown, number: int) -> HttpRequest:
             if shown.text == "uno":
@@ -102,7 +103,7 @@ def test_zoom_gets_every_caption_without_a_gap_after_a_restart_and_a_refusal() -
     with Meeting(last=41) as meeting:
         url = f"{meeting.url}/closedcaption?id=1"
         count = zoom_count(url)
-        outlet = Outlet("Zoom", zoom(url, "es"), reports.append, count=count)
+        outlet = Outlet("Zoom", partial(zoom, url, "es"), reports.append, count=count)
         outlet.start()
         outlet.show(1, Shown("uno", NOON))
         until(lambda: meeting.texts == ["uno"])
@@ -121,7 +122,7 @@ def test_zoom_gets_once_what_arrived_without_an_answer(monkeypatch: pytest.Monke
     monkeypatch.setattr("pipeline.outputs.outlet._AGAIN_S", (0.05,))
     with Meeting(last=0) as meeting:
         url = f"{meeting.url}/closedcaption?id=1"
-        outlet = Outlet("Zoom", zoom(url, "es"), print, count=zoom_count(url))
+        outlet = Outlet("Zoom", partial(zoom, url, "es"), print, count=zoom_count(url))
         outlet.start()
         outlet.show(1, Shown("uno", NOON))
         until(lambda: meeting.texts == ["uno"] and not outlet.waiting)
@@ -137,7 +138,7 @@ def test_zoom_gets_once_what_arrived_without_an_answer(monkeypatch: pytest.Monke
 def test_zoom_does_not_get_what_went_while_it_was_asked_for_its_number(way: str) -> None:
     with Meeting(last=0) as meeting:
         url = f"{meeting.url}/closedcaption?id=1"
-        outlet = Outlet("Zoom", zoom(url, "es"), print, count=zoom_count(url))
+        outlet = Outlet("Zoom", partial(zoom, url, "es"), print, count=zoom_count(url))
         outlet.start()
         meeting.hold()
         outlet.show(1, Shown("secreto", NOON))
@@ -154,7 +155,7 @@ def test_zoom_does_not_get_what_went_while_it_was_asked_for_its_number(way: str)
 
 
 def test_only_the_newest_wait() -> None:
-    outlet = Outlet("vMix", youtube("http://127.0.0.1:1/"), print)
+    outlet = Outlet("vMix", partial(youtube, "http://127.0.0.1:1/"), print)
     for number in range(1000):
         outlet.show(number, Shown(str(number), NOON))
     assert outlet.waiting == 20
@@ -164,7 +165,7 @@ def test_only_the_newest_wait() -> None:
 def test_what_is_off_the_record_is_not_sent_any_more() -> None:
     with WebRecorder() as server:
         server.status = 503
-        outlet = Outlet("YouTube", youtube(f"{server.url}/c"), lambda _: None)
+        outlet = Outlet("YouTube", partial(youtube, f"{server.url}/c"), lambda _: None)
         outlet.start()
         for key, text in enumerate(("geheim", "auch geheim")):
             outlet.show(key, Shown(text, NOON))
@@ -180,7 +181,7 @@ def test_what_is_off_the_record_is_not_sent_any_more() -> None:
 def test_a_screen_that_was_away_gets_the_newest_text_alone() -> None:
     with WebRecorder() as server:
         server.hold()
-        outlet = Outlet("vMix", vmix(server.url, "1"), print, is_screen=True)
+        outlet = Outlet("vMix", partial(vmix, server.url, "1"), print, is_screen=True)
         outlet.start()
         outlet.show(0, Shown("0", NOON))
         until(lambda: server.sent)  # the request hangs
@@ -197,8 +198,8 @@ def test_what_is_too_old_is_not_sent_when_a_program_is_back(
 ) -> None:
     monkeypatch.setattr("pipeline.outputs.outlet._STALE_S", -1.0)
     with WebRecorder() as stream, WebRecorder() as screen:
-        youtube_outlet = Outlet("YouTube", youtube(stream.url), print)
-        vmix_outlet = Outlet("vMix", vmix(screen.url, "1"), print, is_screen=True)
+        youtube_outlet = Outlet("YouTube", partial(youtube, stream.url), print)
+        vmix_outlet = Outlet("vMix", partial(vmix, screen.url, "1"), print, is_screen=True)
         for outlet in (youtube_outlet, vmix_outlet):
             outlet.show(1, Shown("uno", NOON))
             outlet.start()
@@ -211,7 +212,7 @@ def test_what_is_too_old_is_not_sent_when_a_program_is_back(
 
 def test_an_address_that_cannot_be_looked_up_is_told_and_the_thread_goes_on() -> None:
     reports: list[Report] = []
-    outlet = Outlet("vMix", vmix("http://vmix..local:8088", "1"), reports.append)
+    outlet = Outlet("vMix", partial(vmix, "http://vmix..local:8088", "1"), reports.append)
     outlet.start()
     outlet.show(1, Shown("uno", NOON))
     until(lambda: reports)

@@ -24,7 +24,7 @@ def without_delay(monkeypatch: pytest.MonkeyPatch) -> None:
 async def test_a_button_does_what_the_desk_does_and_tells_how_it_is_then() -> None:
     async with serving() as service:
         now = ConsoleMessage(paused=True, song="hold", undo="pause")
-        service.hub._console = lambda: now
+        service.hub._buttons.console = lambda: now
         for path in ("/do/pause", "/do/blank-or-unblank", "/do/pause-or-resume?x=1"):
             reply = await service.get(path, Authorization=BEARER)
             if path.startswith("/do/pause-or"):  # it is paused, and this service cannot resume
@@ -97,7 +97,7 @@ async def test_without_a_token_of_ours_nothing_is_done() -> None:
 @in_loop
 async def test_a_button_forces_the_spoken_language_and_lets_it_go() -> None:
     async with serving() as service:
-        service.hub._console = lambda: ConsoleMessage(spoken=("en", "es"), forced="es")
+        service.hub._buttons.console = lambda: ConsoleMessage(spoken=("en", "es"), forced="es")
         for query in ("?lang=es", ""):
             reply = await service.get(f"/do/spoken{query}", Authorization=BEARER)
             assert (reply.status, orjson.loads(reply.body)["spoken"]) == (200, "es")
@@ -105,6 +105,6 @@ async def test_a_button_forces_the_spoken_language_and_lets_it_go() -> None:
         service.commands.clear()
         for forced in ("", "en", "es"):
             now = partial(ConsoleMessage, spoken=("en", "es"), forced=forced)
-            service.hub._buttons._console = now
+            service.hub._buttons.console = now
             await service.get("/do/next-language", Authorization=BEARER)
         assert service.commands == [SpokenCommand(lang=lang) for lang in ("en", "es", "")]

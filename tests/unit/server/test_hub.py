@@ -15,7 +15,8 @@ from websockets.exceptions import InvalidStatus
 from pipeline.core.errors import ServerError
 from pipeline.server import hub
 from pipeline.server.clients import BACKLOG_BYTES
-from pipeline.server.hub import KEPT, Timers
+from pipeline.server.hub import KEPT
+from pipeline.server.transport import Timers
 from scripts.support.records import health_record
 from tests.support.daemon import UPGRADE
 from tests.support.hub import (

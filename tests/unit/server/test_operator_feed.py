@@ -77,9 +77,9 @@ async def test_only_operators_get_any_of_it() -> None:
             coordinator = await operator(service)
             operators = service.hub.operators
             rule = RuleMessage(id="philemon", heard="file lemon", write="Philemon", removed=False)
-            operators.rule(rule)
+            operators.tell(rule)
             facts: dict[str, Any] = {"paused": False, "blank": False, "off_record": False}
-            operators.done(DoneMessage(name="add-rule", undo="rule", **facts))
+            operators.tell(DoneMessage(name="add-rule", undo="rule", **facts))
             operators.compare(compare_record(1))
             operators.fault(Fault("dictionary", "dictionary-not-toml", "church.toml, line 3."))
             operators.level(-23.42, clipped=True)

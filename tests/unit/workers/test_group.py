@@ -152,7 +152,7 @@ def test_what_is_reopened_reaches_the_transcriber_and_half_a_sentence_the_segmen
         assert target.quick.reopened == Reopened(7, "Ask not.", "No preguntes.")
     assert group._transcribe.quick is group.targets[0].quick
     assert group._transcribe._expect_more == group._segmenter.expect_more
-    controls = DaemonState("live", 0.0)
+    controls = DaemonState("live", settings)
     controls.off_record = True
     group.apply(controls)
     assert [target.quick.reopened for target in group.targets] == [None, None], "off the record"
@@ -169,7 +169,7 @@ def test_after_a_command_of_an_operator_nothing_follows_from_what_was_said(
     final = group.targets[0].translate
     assert final is not None
     assert [caption.id for caption in final.previous._made] == [1, 2]
-    group.apply(DaemonState("live", 0.0))
+    group.apply(DaemonState("live", settings))
     assert final.previous._made == ()
 
 

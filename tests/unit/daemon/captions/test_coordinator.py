@@ -17,14 +17,14 @@ from tests.support.coordinator import CoordinatorFixture, caption, transcript, u
 
 def test_lag_is_the_age_of_the_oldest_without_a_final(setting: CoordinatorFixture) -> None:
     coordinator = setting.coordinator
-    assert coordinator.lag_s(9.0) == 0.0
+    assert coordinator.tracks.lag_s(9.0) == 0.0
     coordinator.on_closed(utterance(1))
     coordinator.on_closed(replace(utterance(2), closed_s=3.0))
-    assert (coordinator.unfinished, coordinator.lag_s(9.0)) == (2, 8.0)
+    assert (coordinator.tracks.unfinished, coordinator.tracks.lag_s(9.0)) == (2, 8.0)
     coordinator.show(caption("gracia", final=True, id=1))
-    assert (coordinator.unfinished, coordinator.lag_s(9.0)) == (1, 6.0)
+    assert (coordinator.tracks.unfinished, coordinator.tracks.lag_s(9.0)) == (1, 6.0)
     coordinator.on_filtered(replace(transcript(id=2), filtered="no-speech"))
-    assert (coordinator.unfinished, coordinator.lag_s(9.0)) == (0, 0.0)
+    assert (coordinator.tracks.unfinished, coordinator.tracks.lag_s(9.0)) == (0, 0.0)
 
 
 def test_one_record_per_utterance_with_all_that_was_shown(setting: CoordinatorFixture) -> None:
@@ -41,7 +41,7 @@ def test_one_record_per_utterance_with_all_that_was_shown(setting: CoordinatorFi
     assert record["normalized_erasure"] > 0
     (line,) = setting.written("captions.jsonl")
     assert line["target"]["text"] == "la gracia"
-    assert coordinator.unfinished == 0
+    assert coordinator.tracks.unfinished == 0
 
 
 def test_an_edit_of_an_open_caption_stands_and_leaves_nothing_unfinished(
@@ -51,7 +51,7 @@ def test_an_edit_of_an_open_caption_stands_and_leaves_nothing_unfinished(
     setting.coordinator.show(caption("graci", final=False))
     setting.commands.obey(command("edit", 1, "Corregido"))
     setting.coordinator.show(caption("la gracia", final=True))
-    assert setting.coordinator.unfinished == 0
+    assert setting.coordinator.tracks.unfinished == 0
     (record,) = [each for each in setting.written() if each["type"] == "utterance"]
     assert record["final"]["text"] == "la gracia"
     assert [m["target"]["text"] for m in setting.written("captions.jsonl")] == ["Corregido"]
@@ -116,7 +116,7 @@ def test_what_was_prepared_is_the_final_as_soon_as_the_utterance_is_closed(
     coordinator.on_closed(spoken(4, "silence"))
     (message,) = board.snapshot().messages
     assert (message.final, message.target.text) == (True, "La gracia.")
-    assert coordinator.unfinished == 0
+    assert coordinator.tracks.unfinished == 0
     coordinator.on_settled(1)
     (record,) = setting.written()
     assert (record["eager"], record["cause"], record["partial"]["text"]) == (
@@ -137,7 +137,7 @@ def test_a_final_that_speech_returns_to_is_reopened_and_recorded_once(
     coordinator.show(translated(spoken(4, "silence"), "tarde"))  # an engine that hung answers late
     assert board.snapshot().messages == (message,)
     coordinator.on_closed(spoken(6, "silence"))
-    assert coordinator.unfinished == 1
+    assert coordinator.tracks.unfinished == 1
     assert coordinator.show(translated(spoken(6, "silence"), "No preguntes qué.")) is None
     settled = coordinator.on_settled(1)
     assert settled is not None
@@ -157,7 +157,7 @@ def test_at_the_end_what_is_out_is_recorded(setting: CoordinatorFixture) -> None
     coordinator.show(translated(spoken(4, "silence"), "Amén."))
     coordinator.on_closed(replace(spoken(1, "silence"), id=2))
     coordinator.settle()
-    assert coordinator.unfinished == 1, "the other has no final yet"
+    assert coordinator.tracks.unfinished == 1, "the other has no final yet"
     (record,) = setting.written()
     assert record["id"] == 1
 
@@ -199,7 +199,7 @@ def test_off_the_record_goes_what_may_still_be_resumed(
     coordinator.show(translated(spoken(6, "silence"), "secreto y más"))
     coordinator.on_settled(1)
     assert setting.board.snapshot().messages == ()
-    assert coordinator.unfinished == 0
+    assert coordinator.tracks.unfinished == 0
     assert {each["event"] for each in setting.written()} == {"command", "off-record"}
     assert setting.written("captions.jsonl") == []
     assert (setting.recorder.folder / "transcript.es.txt").read_text() == ""

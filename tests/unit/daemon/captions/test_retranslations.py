@@ -60,7 +60,7 @@ def test_the_quick_translation_comes_and_then_the_final_one(desk: CoordinatorFix
 
 
 def test_a_doubtful_translation_is_marked_and_can_be_approved(desk: CoordinatorFixture) -> None:
-    desk.facts.hold_doubtful = True
+    desk.set("church.hold_doubtful", True)
     correct(desk, "grace")
     asked = desk.hearing.asked[-1]
     made = Caption(asked.transcript, "es", "fe", "gemma", final=True, is_doubtful=True)
@@ -74,7 +74,7 @@ def test_a_doubtful_translation_is_marked_and_can_be_approved(desk: CoordinatorF
 def test_a_caption_is_final_with_what_it_has_where_nothing_better_comes(
     desk: CoordinatorFixture, how: str
 ) -> None:
-    desk.facts.hold_doubtful = True
+    desk.set("church.hold_doubtful", True)
     desk.hearing.heard_s = 100.0
     correct(desk, "grace")
     answer(desk, "gracia", "marian")

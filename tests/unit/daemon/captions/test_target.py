@@ -135,9 +135,9 @@ def test_a_notice_has_a_text_in_every_language_and_each_version_is_recorded(desk
     spanish = desk.hearing.asked[-1]
     answered = Caption(spanish.transcript, "es", texts["es"], "gemma", final=True)
     desk.targets.take(Retranslated(spanish.ticket, answered, "es"))
-    assert desk.commands.notices.texts == texts
+    assert desk.commands.written.notices.texts == texts
     desk.commands.obey(command("clear-notice"))
-    assert desk.commands.notices.texts == {}
+    assert desk.commands.written.notices.texts == {}
     recorded = [each["texts"] for each in desk.events("notice")]
     assert [len(each) for each in recorded] == [1, 2, 3, 0]
     assert recorded[2] == texts
@@ -244,7 +244,7 @@ class DoubtfulDesk(Desk):
     def __init__(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         super().__init__(tmp_path)
         monkeypatch.setattr(OperatorFeed, "is_watched", True)
-        self.facts.hold_doubtful = True
+        self.set("church.hold_doubtful", True)
         self.board.show(made("fe", "es", "faith", number=2))
         self.come()
 

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
@@ -15,6 +16,7 @@ from pipeline.captions.redaction import Redaction
 from pipeline.core.errors import ProtocolError
 from pipeline.core.types import Verse
 from pipeline.protocol.messages import DoubtfulMessage
+from pipeline.server.operator_feed import OperatorFeed
 from tests.support.commands import command
 from tests.support.coordinator import CoordinatorFixture, caption, utterance
 
@@ -28,9 +30,8 @@ class Desk(CoordinatorFixture):
     def __init__(self, folder: Path) -> None:
         super().__init__(folder, {"church.hold_doubtful": True})
         self.told: list[DoubtfulMessage] = []
-        self.is_watched = True
-        doubts = self.context.targets[0].doubts
-        doubts._tell, doubts._is_watched = self.told.append, lambda: self.is_watched
+        self.operators = SimpleNamespace(tell=self.told.append, is_watched=True)
+        self.coordinator.doubts._operators = cast("OperatorFeed", self.operators)
 
     def say(self, text: str = "wrong", *, number: int = 1, **changes: Any) -> None:
         """Close an utterance, show its draft, and deliver its doubtful final."""
@@ -88,7 +89,8 @@ def test_a_doubtful_final_waits_then_comes_with_a_mark(desk: Desk) -> None:
 def test_what_need_not_wait_is_shown_at_once(
     desk: Desk, changes: dict[str, Any], is_on: bool, is_watched: bool, is_marked: bool
 ) -> None:
-    desk.facts.hold_doubtful, desk.is_watched = is_on, is_watched
+    desk.set("church.hold_doubtful", is_on)
+    desk.operators.is_watched = is_watched
     desk.say("now", **changes)
     assert desk.shown[-1] == ("now", True, is_marked)
     assert desk.told == []
@@ -138,15 +140,15 @@ def test_a_final_that_the_operator_has_not_seen_stays_kept_back(desk: Desk, name
     text = {"text": "right"} if name == "edit" else {}
     with pytest.raises(ProtocolError, match="caption-changed"):
         desk.do(name, id=1, revision=seen, **text)
-    assert desk.coordinator.holds(1)
+    assert 1 in desk.coordinator.doubts
     desk.do(name, id=1, revision=desk.told[-1].revision, **text)
-    assert not desk.coordinator.holds(1)
+    assert 1 not in desk.coordinator.doubts
 
 
 def test_who_opens_it_lets_nothing_go(desk: Desk) -> None:
     desk.say()
     desk.do("settle", id=1)
-    assert desk.coordinator.holds(1)
+    assert 1 in desk.coordinator.doubts
 
 
 def test_a_correction_that_changes_nothing_still_shows_it(desk: Desk) -> None:
@@ -157,10 +159,10 @@ def test_a_correction_that_changes_nothing_still_shows_it(desk: Desk) -> None:
 
 def test_what_waits_is_no_lag_but_is_not_finished(desk: Desk) -> None:
     desk.say()
-    assert desk.coordinator.lag_s(100.0) == 0.0
-    assert desk.coordinator.unfinished == 1
+    assert desk.coordinator.tracks.lag_s(100.0) == 0.0
+    assert desk.coordinator.tracks.unfinished == 1
     desk.coordinator.release_all()
-    assert desk.coordinator.unfinished == 0
+    assert desk.coordinator.tracks.unfinished == 0
     (record,) = [r for r in desk.written() if r["type"] == "utterance"]
     assert 0 <= record["held_ms"] <= record["last_syllable_to_final_ms"]
 

@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -14,6 +15,8 @@ from websockets.http11 import Request
 
 from pipeline.captions.redaction import Redaction
 from pipeline.config.publishing import Publish
+from pipeline.core.metrics import Metrics
+from pipeline.core.types import Correction
 from pipeline.daemon.captions.coordinator import CaptionCoordinator
 from pipeline.daemon.context.service_sinks import (
     MetricsSink,
@@ -23,6 +26,7 @@ from pipeline.daemon.context.service_sinks import (
 )
 from pipeline.publish.publisher import Publisher
 from pipeline.publish.stream import ServiceStatus
+from scripts.support.records import utterance_record
 from scripts.support.web_recorder import WebRecorder
 from tests.support.commands import command
 from tests.support.coordinator import CoordinatorFixture, caption, utterance
@@ -32,6 +36,25 @@ from tests.support.patience import wait_for
 def test_the_record_is_told_before_any_screen(setting: CoordinatorFixture) -> None:
     kinds = [type(sink) for sink in setting.context.sinks]
     assert kinds == [RecordSink, PageSink, MetricsSink, type(setting.screen)]
+
+
+def test_an_utterance_and_its_times_are_counted() -> None:
+    metrics = Metrics()
+    sink = MetricsSink(metrics)
+    corrections = (Correction("philemon", "file lemon", "Philemon", 0),) * 2
+    times: dict[str, Any] = {"stt_ms": 250.0, "final_ms": 500.0}
+    times["last_syllable_to_final_ms"] = 1500.0
+    sink.on_utterance(utterance_record(1, corrections=corrections, **times))
+    sink.on_utterance(utterance_record(2, filtered="stock-phrase"))
+    read = metrics.exposition().decode()
+    assert "stark_utterances_total 2.0" in read
+    assert 'stark_filtered_total{reason="stock-phrase"} 1.0' in read
+    assert "stark_corrections_total 2.0" in read
+    assert 'stark_stage_seconds_sum{stage="stt"} 0.5' in read
+    assert 'stark_stage_seconds_sum{stage="final"} 0.5' in read
+    assert 'stark_last_syllable_to_caption_seconds_sum{pass="final"} 1.5' in read
+    assert 'stage="partial"' not in read
+    assert 'pass="partial"' not in read
 
 
 def test_edits_are_shown_but_only_engines_captions_are_counted(setting: CoordinatorFixture) -> None:
@@ -161,7 +184,8 @@ def test_each_language_reaches_the_subtitles_for_streams_and_can_be_taken_back(
     past_s[0] += 20
     assert b"gracia" in read("es")
     assert "grâce".encode() in read("fr")
-    removed = {board.target: board.purge(Redaction(0, 100)) for board in setting.context.boards}
+    boards = setting.boards.items()
+    removed = {lang: board.purge(Redaction(0, 100)) for lang, board in boards}
     for sink in setting.context.sinks:
         sink.on_redaction(Redaction(0, 100), removed)
     assert b"gracia" not in read("es")

@@ -6,6 +6,7 @@ from typing import cast
 
 import pytest
 
+from pipeline.config.schema import Settings
 from pipeline.core.reports import Level, SongChanged, SourceChanged
 from pipeline.core.types import State
 from pipeline.daemon.context.sinks import Sink
@@ -104,7 +105,7 @@ def test_what_is_remembered_as_told_is_what_was_told() -> None:
             self.told = state, reason
 
     heard = Heard()
-    facts = DaemonState("live", 60.0, has_begun=True)
+    facts = DaemonState("live", Settings(), has_begun=True)
     announcer = StateAnnouncer(facts, Degradation(), cast("SessionRecorder", Record()), [heard])
     for _ in range(4):
         announcer.announce()

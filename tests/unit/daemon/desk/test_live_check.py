@@ -10,7 +10,6 @@ import pytest
 
 from pipeline.check.audio import Heard
 from pipeline.check.result import Check, Passed
-from pipeline.config.schema import Settings
 from pipeline.core.errors import AudioError, ProtocolError
 from pipeline.core.reports import Level
 from pipeline.daemon.desk.live_check import LiveCheck, MakeChecks, loudness
@@ -27,7 +26,7 @@ def setting(tmp_path: Path) -> CoordinatorFixture:
 
 
 def live_check(setting: CoordinatorFixture, make: MakeChecks) -> LiveCheck:
-    return LiveCheck(setting.context, setting.coordinator, Settings, make)
+    return LiveCheck(setting.context, setting.coordinator, make)
 
 
 @in_loop
@@ -131,5 +130,5 @@ def test_a_level_that_comes_as_the_check_stops_listening_is_left_out(
         def _levels(self, levels: list[Level] | None) -> None:
             pass
 
-    check = Stopping(setting.context, setting.coordinator, Settings, lambda *_: [])
+    check = Stopping(setting.context, setting.coordinator, lambda *_: [])
     check.on_level(Level(-20.0, -10.0, clipped=False, speaking=True))

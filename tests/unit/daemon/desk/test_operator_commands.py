@@ -111,7 +111,7 @@ def test_a_forced_language_outlives_a_crash(tmp_path: Path) -> None:
 
 def test_without_song_mode_there_is_no_command_for_it(tmp_path: Path) -> None:
     setting = Setting(tmp_path)
-    setting.facts.song_mode = "off"
+    setting.set("church.song", "off")
     assert setting.commands.console().song == "off"
     with pytest.raises(ProtocolError, match="song-off"):
         setting.do("song-hold")

@@ -123,7 +123,7 @@ def test_a_bad_file_changes_nothing_and_all_its_mistakes_are_told(tmp_path: Path
                 fault = await until(socket, lambda m: m["type"] == "fault")
                 await socket.send('{"type":"command","name":"reload"}')
                 error = await until(socket, lambda m: m["type"] == "error")
-                assert service.app._reload.settings is in_force
+                assert service.app.settings is in_force
                 assert fault["stage"] == ("dictionary" if "dictionary" in code else "settings")
                 for message in (fault, error):
                     assert message["code"] == code
@@ -203,14 +203,14 @@ def test_all_that_is_live_reaches_its_part(tmp_path: Path) -> None:
                 ),  # separate commands read these
             }
             assert untested == {"dictionary.enabled"}
-            assert answer["rules"] == len(service.app._reload._dictionary.lexicon.rules)
+            assert answer["rules"] == len(service.app._context.dictionary.lexicon.rules)
             assert (await until(socket, lambda m: m["type"] == "done"))["name"] == "reload"
             assert service.app._context.hub.audience_address == "https://captions.example.org/"
-            assert service.app._context.facts.song_mode == "manual"
-            assert service.app._context.facts.hold_s == 3.0
-            assert service.app._reload.settings.session.new_at == "05:00"
-            assert service.app._context.facts.hold_doubtful
-            assert service.app._context.facts.hides_interpreter
+            in_force = service.app.settings
+            assert (in_force.church.song, in_force.church.hold_s) == ("manual", 3.0)
+            assert in_force.session.new_at == "05:00"
+            assert in_force.church.hold_doubtful
+            assert in_force.translate.interpreter == "hidden"
             hub = service.app._context.hub
             assert hub._past.readers == "everyone"
             assert hub._limiter.per_address == 77

@@ -66,7 +66,7 @@ def test_what_was_typed_just_before_goes_off_the_record_too(desk: CoordinatorFix
 
 
 def shown(desk: CoordinatorFixture) -> dict[str, str]:
-    return desk.commands.notices.texts
+    return desk.commands.written.notices.texts
 
 
 def answer(desk: CoordinatorFixture, text: str) -> None:
@@ -125,5 +125,5 @@ def test_one_of_before_stays(desk: CoordinatorFixture) -> None:
 
 def test_a_session_that_goes_on_shows_it_again(desk: CoordinatorFixture) -> None:
     event = NoticeEvent(utc="2026-11-22T09:00:00+00:00", at_s=5.0, texts={"es": "Bienvenidos."})
-    desk.commands.notices.restore(event)
+    desk.commands.written.notices.restore(event)
     assert shown(desk) == {"es": "Bienvenidos."}

@@ -10,7 +10,7 @@ import pytest
 from pipeline.core.errors import EngineError, EngineGoneError
 from pipeline.core.types import Pcm, Verse
 from pipeline.engines.speech.espeak import Espeak
-from pipeline.voice.recording import recorded
+from pipeline.voice.voice import recorded
 from scripts.support.journal import message
 from tests.support.needs import needs_program
 
