@@ -40,7 +40,7 @@ _LOOK_S = 0.1
 _HANDED = 256
 """Number of remembered ids of whole utterances that an extra target got."""
 
-_ATTEMPTS = 5
+MOST_ATTEMPTS = 5
 """Most times that a retranslation yields to a draft; then the quick translation remains."""
 
 
@@ -58,11 +58,6 @@ class Retranslation:
     """How often the final translator has begun."""
     is_speech: bool = False
     """True for speech that could not be translated at its time; nobody has written it."""
-
-    @property
-    def may_repeat(self) -> bool:
-        """Whether it may yield once more."""
-        return self.attempts < _ATTEMPTS
 
 
 Draft: TypeAlias = tuple[Caption, float]

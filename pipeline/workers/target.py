@@ -23,9 +23,9 @@ from pipeline.core.reports import Emit, Rendition, Report, Retranslated
 from pipeline.core.types import Caption, Utterance
 from pipeline.dictionary.glossary_store import GlossaryStore
 from pipeline.engines.process.sharing import LanguageTranslator
-from pipeline.engines.protocols import Scorer
+from pipeline.engines.protocols import Scorer, TargetEngines
 from pipeline.protocol.caption import CaptionMessage
-from pipeline.workers.base import TargetEngines, Worker
+from pipeline.workers.base import Worker, stages
 from pipeline.workers.degradation import Degradation, Rung, Waits
 from pipeline.workers.queues import DRAFT_LIMIT, DraftQueue, Retranslation, TranscriptQueue
 from pipeline.workers.quick import Quick, QuickPass
@@ -37,9 +37,6 @@ HANG_GRACE_S = 2.0
 
 class TargetWorkers:
     """Translates what the transcribe thread hears into one target language."""
-
-    quick: QuickPass
-    """For the first target that of the transcribe thread, which the group sets."""
 
     def __init__(
         self,
@@ -76,7 +73,7 @@ class TargetWorkers:
         self.transcripts = TranscriptQueue(self._may_fill)
         self.retranslate = ask or self.transcripts.ask
         """Requests a translation of an operator's text; Retranslated reports follow. No wait."""
-        self._stage, final_stage = engines.stages(is_first=self._is_first)
+        self._stage, final_stage = stages(engines.lang, is_first=self._is_first)
         self.translate: Translate | None = None
         if engines.final is not None:
             self.translate = Translate(
@@ -93,27 +90,20 @@ class TargetWorkers:
             )
         self.workers: list[Worker] = [] if self.translate is None else [self.translate]
         """Its own threads."""
+        self.quick = QuickPass(
+            settings=settings,
+            translator=engines.partial,
+            drafts=self.drafts if engines.final else None,
+            degradation=self.degradation,
+            emit=self.tell,
+            stage=self._stage,
+            shed=shed,
+            glossaries=glossaries,
+            is_needed=self._is_first,
+        )
+        """The first target's belongs to the transcribe thread."""
         if not self._is_first:
-            self.quick = QuickPass(
-                settings=settings,
-                translator=engines.partial,
-                drafts=self.drafts if engines.final else None,
-                degradation=self.degradation,
-                emit=self.tell,
-                stage=self._stage,
-                shed=shed,
-                glossaries=glossaries,
-                is_needed=False,
-            )
-            reads = Quick(
-                self._stage,
-                quick=self.quick,
-                transcripts=self.transcripts,
-                degradation=self.degradation,
-                emit=self.tell,
-                is_stale=is_stale,
-            )
-            self.workers.insert(0, reads)
+            self.workers.insert(0, Quick(self.quick, self.transcripts, is_stale))
         self.is_resting = False
         """Whether nobody watches and nothing is translated."""
 

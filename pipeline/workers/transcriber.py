@@ -9,20 +9,18 @@ from dataclasses import replace
 
 import structlog
 
-from pipeline.config.schema import Settings
 from pipeline.core.errors import EngineCancelledError, EngineError, EngineGoneError
-from pipeline.core.reports import Emit, Fault
+from pipeline.core.reports import Fault
 from pipeline.core.types import SAMPLE_RATE, Recognition, Transcript, Utterance
 from pipeline.dictionary.matcher import correct
 from pipeline.dictionary.store import Dictionary
 from pipeline.engines.ctranslate2.lost_tail import joined
-from pipeline.engines.protocols import MultilingualRecognizer, Recognizer, Translator
+from pipeline.engines.protocols import MultilingualRecognizer, Recognizer
 from pipeline.text.hallucinations import reason
 from pipeline.text.language_check import gibberish
 from pipeline.text.sentences import goes_on, is_ended, is_fragment, weights_of, without_guessed_end
 from pipeline.workers.base import Worker
-from pipeline.workers.degradation import Degradation
-from pipeline.workers.queues import DraftQueue, Retranslation, TranscriptQueue, UtteranceQueue
+from pipeline.workers.queues import Retranslation, TranscriptQueue, UtteranceQueue
 from pipeline.workers.quick import QuickPass
 from pipeline.workers.steps import transcribe
 
@@ -38,43 +36,26 @@ class Transcribe(Worker):
     def __init__(
         self,
         *,
-        settings: Settings,
+        quick: QuickPass,
         recognizer: Recognizer,
-        partial: Translator | None,
         dictionary: Dictionary,
         utterances: UtteranceQueue,
-        drafts: DraftQueue | None,
-        degradation: Degradation,
-        emit: Emit,
         shed: bool,
         expect_more: Callable[[Utterance, float], None] = lambda *_: None,
         extra_targets: Sequence[TranscriptQueue] = (),
     ) -> None:
-        """`expect_more` gets the probability, 0..1, that each whole text goes on.
-
-        `extra_targets` are the queues of all target languages except the first.
+        """`quick` is the first target's, and has the current settings; `extra_targets` are the
+        queues of the others. `expect_more` gets the probability that each whole text goes on.
         """
-        super().__init__("transcribe", emit)
-        self.settings = settings
-        """Current settings, set by the main thread. A change applies from the next utterance."""
-        self.spoken = SpokenLanguage(settings.translate.spoken)
-        self.quick = QuickPass(
-            settings=settings,
-            translator=partial,
-            drafts=drafts,
-            degradation=degradation,
-            emit=emit,
-            stage=self.name,
-            shed=shed,
-            glossaries=dictionary.glossaries,
-        )
-        """The first target's."""
+        super().__init__(quick.stage, quick.emit)
+        self.spoken = SpokenLanguage(quick.settings.translate.spoken)
+        self.quick = quick
         self._recognizer = recognizer
         self._dictionary = dictionary
         self._utterances = utterances
         self._expect_more = expect_more
         self._extra_targets = extra_targets
-        self._commits = self.quick.commits
+        self._commits = quick.commits
         self._shed = shed
         self._free_s = 0.0
         self._doing: Utterance | None = None
@@ -107,10 +88,6 @@ class Transcribe(Worker):
         self.quick.load()
         for lang in self.spoken.langs:
             weights_of(lang)  # now, since the file may be unavailable during a service
-
-    def configure(self, settings: Settings) -> None:
-        """Use these settings from the next utterance on."""
-        self.settings = self.quick.settings = settings
 
     def work(self) -> None:
         """Take utterances until their queue is closed and empty."""
@@ -169,10 +146,10 @@ class Transcribe(Worker):
 
         A fragment goes on: a slow speaker's one or two words can be longer than `fragment_ms`.
         """
-        text, stt = transcript.text, self.settings.stt
-        if is_fragment(text) or not (stt.hotwords or is_ended(text)):
+        text, settings = transcript.text, self.quick.settings
+        if is_fragment(text) or not (settings.stt.hotwords or is_ended(text)):
             return 1.0
-        return goes_on(text, transcript.lang) if self.settings.vad.hold_ms > 0 else 0.0
+        return goes_on(text, transcript.lang) if settings.vad.hold_ms > 0 else 0.0
 
     def _transcript(self, utterance: Utterance) -> Transcript:
         """Recognize and correct.
@@ -180,7 +157,7 @@ class Transcribe(Worker):
         A final falls back on its last partial after an engine error, or if the recognizer runs
         away, since it understood the partial.
         """
-        stt = self.settings.stt
+        stt = self.quick.settings.stt
         # Set each time, since a reload or an operator's new rule changes them.
         self._recognizer.hotwords = self._dictionary.hotwords if stt.hotwords else ""
         try:
@@ -276,7 +253,7 @@ class Transcribe(Worker):
         self._doing = utterance
         if isinstance(self._recognizer, MultilingualRecognizer):
             self._recognizer.lang = lang
-        prefix = self._commits.prefix(utterance, self.settings.stt, lang)
+        prefix = self._commits.prefix(utterance, self.quick.settings.stt, lang)
         # One attempt for a partial, since another one follows; two for a final.
         for is_last in (not utterance.is_whole, True):
             try:
@@ -285,7 +262,6 @@ class Transcribe(Worker):
                     utterance,
                     lang=lang,
                     free_s=self._free_s,
-                    clock=time.monotonic,
                     prefix=prefix,
                 )
             except EngineGoneError:

@@ -8,47 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from pipeline.church.fidelity.term_slots import words_in
 from pipeline.core.terms import WantedTerm
 from pipeline.engines.llama_cpp import llama
 from pipeline.engines.output import one_line
-from pipeline.engines.term_repair import Repaired, repair
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """A model's answer to a prompt, in tokens, and their mean log-probability."""
-
-    said: str
-    prompt: Sequence[int]
-    tokens: Sequence[int]
-    text: str
-    mean: float
-
-
-def repair_answer(
-    model: llama.Llama,
-    answer: Answer,
-    wanted: Sequence[WantedTerm],
-    *,
-    encode: Callable[[str], list[int]],
-    check: Callable[[], None],
-) -> Repaired:
-    """Insert missing terms into an answer. Raises LlamaError, or what `check` raises.
-
-    The rest is never decoded again: a large model would take too long.
-    """
-    scorer = AnswerScorer(model, answer.prompt, answer.tokens, encode=encode, check=check)
-    return repair(
-        answer.text,
-        answer.mean,
-        wanted,
-        said=answer.said,
-        weigh=lambda term: scorer.weights(answer.text, term),
-        score=scorer.score,
-    )
 
 
 class AnswerScorer:

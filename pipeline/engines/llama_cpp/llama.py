@@ -198,7 +198,7 @@ class Llama:
     def feed(self, tokens: Sequence[int], *, every: bool = False) -> None:
         """Evaluate `tokens` after the earlier ones. Raises LlamaError; then the cache is empty.
 
-        With `every`, `best` works for the place after each of them.
+        With `every`, `best_and` works for the place after each of them.
         """
         # In a variable: the batch holds only the address, and Python would free the array.
         array = (ctypes.c_int32 * len(tokens))(*tokens)
@@ -221,18 +221,11 @@ class Llama:
         else:
             self.prompt(kept, lambda: None)
 
-    def best(self, place: int = -1) -> tuple[int, float]:
-        """Return the most likely next token and its log-probability. Raises LlamaError.
-
-        `place` is the place of the token before it, among the tokens last fed with `every`.
-        """
-        token, logprob, _ = self.best_and(None, place)
-        return token, logprob
-
     def best_and(self, other: int | None, place: int = -1) -> tuple[int, float, float]:
-        """Return what `best` returns, and the log-probability of the token `other`.
+        """Return the most likely next token, its log-probability, and that of the token `other`.
 
-        For None it is minus infinity.
+        For None that is minus infinity. `place` is the place of the token before it, among the
+        tokens last fed with `every`. Raises LlamaError.
         """
         pointer = self._c.llama_get_logits_ith(self._context, place)
         if not pointer:
@@ -253,7 +246,7 @@ class Llama:
     def logprobs(self, tokens: Sequence[int], place: int = -1) -> list[float]:
         """Return the log-probability of each of `tokens` as the next one. Raises LlamaError.
 
-        `place` is as in `best`.
+        `place` is as in `best_and`.
         """
         _, best, _ = self.best_and(None, place)
         pointer = self._c.llama_get_logits_ith(self._context, place)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ssl
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -93,8 +93,7 @@ class ApiServer:
 
         `until_s` is monotonic; `check` is called while waiting. Raises EngineError.
         """
-        call = HttpCall(self._base, "models", headers=self._headers, until_s=until_s, tls=self._tls)
-        with closing(call):
+        with closing(self._call("models", until_s)) as call:
             head, body = self._whole(call, check)
             # A server that does not list its models may still have the wanted one.
             if head.status in {404, 405, 501}:
@@ -113,6 +112,17 @@ class ApiServer:
         served = self.models(until_s=until_s, check=check)
         if served and self._model not in served:
             raise self._other_model(", ".join(served)[:MOST_SAID])
+
+    def _call(
+        self,
+        path: str,
+        until_s: float,
+        body: bytes | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> HttpCall:
+        """Return a request that has begun; `headers` are added to those of every request."""
+        every = {**self._headers, **(headers or {})}
+        return HttpCall(self._base, path, headers=every, until_s=until_s, body=body, tls=self._tls)
 
     def _object(self, data: bytes) -> dict[str, Any]:
         try:
@@ -244,7 +254,7 @@ class RemoteEngine:
         """
         self.open()
         try:
-            self.server.check_model(until_s=time.monotonic() + _FIRST_LOOK_S, check=_go_on)
+            self.server.check_model(until_s=time.monotonic() + _FIRST_LOOK_S, check=lambda: None)
         except EngineError as error:
             self._note(error)
         else:
@@ -254,8 +264,7 @@ class RemoteEngine:
         """Return the result of an attempt. Note an EngineError for the operator and raise it."""
         try:
             made = attempt()
-        # A cancelled request says nothing about the server.
-        except EngineCancelledError:
+        except EngineCancelledError:  # it says nothing about the server
             raise
         except EngineError as error:
             self._is_known = False  # the server may return with another model
@@ -305,7 +314,3 @@ class RemoteEngine:
         if error.message != self.degraded_reason:
             log.warning("server is not used", reason=error.message, code=error.code, fix=error.fix)
         self.degraded_reason = error.message
-
-
-def _go_on() -> None:
-    """Go on waiting."""

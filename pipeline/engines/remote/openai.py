@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Mapping
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
@@ -69,10 +69,7 @@ class Completions(ApiServer):
         `server-busy`, `server-refuses`, `server-other-model`, `server-failed`, `server-nonsense`.
         """
         body = orjson.dumps({"model": self._model, "stream": True, **request})
-        headers = {**self._headers, "Content-Type": JSON}
-        call = HttpCall(
-            self._base, "completions", headers=headers, until_s=until_s, body=body, tls=self._tls
-        )
+        call = self._call("completions", until_s, body, {"Content-Type": JSON})
         with closing(call):
             head = call.head(check)
             if head.status != 200 or head.content_type != STREAM:
@@ -108,8 +105,9 @@ class Completions(ApiServer):
         text = first.get("text") if isinstance(first, dict) else None
         if not isinstance(text, str):
             raise self._nonsense("an event without text")
-        counts = (usage.get(name) or 0 for name in ("prompt_tokens", "completion_tokens"))
-        return Piece(text, first.get("finish_reason") or "", *map(int, counts))
+        counts = (usage.get(name) for name in ("prompt_tokens", "completion_tokens"))
+        tokens = (count if isinstance(count, int) else 0 for count in counts)
+        return Piece(text, first.get("finish_reason") or "", *tokens)
 
 
 class OpenAi(RemoteEngine):
@@ -130,7 +128,7 @@ class OpenAi(RemoteEngine):
         url: str,
         key_file: str = "",
         ca_file: str = "",
-        prompt: Literal["auto", "translategemma", "starter", "examples"] = "auto",
+        prompt: prompts.Style | Literal["auto"] = "auto",
         source: str = "en",
         target: str = "es",
         context: int = 2048,
@@ -174,15 +172,6 @@ class OpenAi(RemoteEngine):
         self._ask(translate_parts)
         # `join` turns an unknown confidence into 0.0, which would mean certainty.
         return replace(join(self.name, parts), avg_logprob=None)
-
-    def score(
-        self,
-        text: str,  # noqa: ARG002
-        targets: Sequence[str],  # noqa: ARG002
-        previous: SentencePair | None = None,  # noqa: ARG002
-    ) -> list[tuple[float, float]]:
-        """Raise EngineError: a server cannot score translations."""
-        raise EngineError("score-unknown", f"{self.server.place} judges no translations.")
 
     def _once(
         self, part: str, previous: SentencePair | None, until_s: float, growing: Growing

@@ -15,7 +15,8 @@ from pipeline.core.standing import Reopened
 from pipeline.core.types import Caption, Comparison, Utterance
 from pipeline.daemon.context.state import DaemonState
 from pipeline.dictionary.store import Dictionary
-from pipeline.workers.base import Engines, TargetEngines
+from pipeline.engines.protocols import TargetEngines
+from pipeline.workers.base import Engines
 from pipeline.workers.degradation import Degradation, Waits
 from pipeline.workers.group import SILENT_S, STUCK_S, WorkerGroup
 from pipeline.workers.target import HANG_GRACE_S

@@ -13,8 +13,7 @@ from pipeline.config.loader import changed
 from pipeline.config.schema import Settings
 from pipeline.core.reports import Fault, Rendition, Report, Retranslated, WorkerEnded
 from pipeline.core.types import Caption, Recognition, Transcript, Utterance
-from pipeline.engines.protocols import Translator
-from pipeline.workers.base import TargetEngines
+from pipeline.engines.protocols import TargetEngines, Translator
 from pipeline.workers.degradation import Rung
 from pipeline.workers.target import TargetWorkers
 from tests.support.fakes import FakeTranslator

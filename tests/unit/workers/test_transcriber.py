@@ -27,6 +27,7 @@ from pipeline.engines.protocols import Recognizer, Translator
 from pipeline.text.sentences import goes_on
 from pipeline.workers.degradation import LIMIT_S, Degradation, Rung, Waits
 from pipeline.workers.queues import Draft, DraftQueue, Retranslation, UtteranceQueue
+from pipeline.workers.quick import QuickPass
 from pipeline.workers.transcriber import Transcribe
 from tests.support.fakes import FakeRecognizer, FakeTranslator, Speech, pcm_of
 
@@ -65,14 +66,19 @@ class Bench:
         settings = settings or Settings()
         self.dictionary = Dictionary(settings)
         self.worker = Transcribe(
-            settings=settings,
+            quick=QuickPass(
+                settings=settings,
+                translator=translator,
+                drafts=self.drafts,
+                degradation=degradation,
+                emit=self.reports.append,
+                stage="transcribe",
+                shed=shed,
+                glossaries=self.dictionary.glossaries,
+            ),
             recognizer=recognizer or FakeRecognizer(SCRIPT),
-            partial=translator,
             dictionary=self.dictionary,
             utterances=mailbox,
-            drafts=self.drafts,
-            degradation=degradation,
-            emit=self.reports.append,
             shed=shed,
         )
         self.worker.load()
@@ -383,7 +389,7 @@ def test_the_recognizer_listens_for_the_words_that_the_dictionary_has_now(tmp_pa
     )
     bench.dictionary.load()
     assert heard()[0] == "Oyelaran"
-    bench.worker.configure(load(flags=flags | {"stt.hotwords": False}).settings)
+    bench.worker.quick.settings = load(flags=flags | {"stt.hotwords": False}).settings
     assert heard() == [""]
 
 
@@ -414,12 +420,12 @@ def test_half_a_sentence_waits_for_its_other_half_and_so_does_a_word_or_two(
     text: str, hotwords: bool, waits: bool
 ) -> None:
     bench = Bench(recognizer=FakeRecognizer([Speech(0.0, 2.0, text)]), read_all=False)
-    bench.worker.configure(changed(bench.worker.settings, {"stt.hotwords": hotwords}))
+    bench.worker.quick.settings = changed(bench.worker.quick.settings, {"stt.hotwords": hotwords})
     expected_more: list[tuple[int, float]] = []
     bench.worker._expect_more = lambda utterance, share: expected_more.append((utterance.id, share))
     bench.worker.take(final())
     assert expected_more == [(1, float(waits))]
-    bench.worker.configure(changed(bench.worker.settings, {"vad.hold_ms": 1200}))
+    bench.worker.quick.settings = changed(bench.worker.quick.settings, {"vad.hold_ms": 1200})
     bench.worker.take(final())
     assert expected_more[1][1] == (1.0 if waits else pytest.approx(goes_on(text, "en")))
 

@@ -5,17 +5,16 @@ from __future__ import annotations
 import pytest
 
 from pipeline.core.errors import EngineError, ModelError
-from pipeline.engines.process.broken import BrokenSpeaker, BrokenTranslator
+from pipeline.engines.process.broken import BrokenEngine
 
 ERROR = ModelError("model-broken", "It is damaged.", "Pull it again.")
 
 
 def test_each_tells_of_its_model_at_its_start_and_at_each_call() -> None:
-    translator, speaker = BrokenTranslator(ERROR), BrokenSpeaker(ERROR)
-    for load in (translator.load, speaker.load):
-        with pytest.raises(ModelError, match="Pull it again"):
-            load()
+    engine = BrokenEngine(ERROR)
+    with pytest.raises(ModelError, match="Pull it again"):
+        engine.load()
     with pytest.raises(EngineError, match="damaged"):
-        translator.translate("Grace.")
+        engine.translate("Grace.")
     with pytest.raises(EngineError, match="damaged"):
-        speaker.speak("Gracia.", "es", 1.0)
+        engine.speak("Gracia.", "es", 1.0)

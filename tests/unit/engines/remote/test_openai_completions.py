@@ -29,6 +29,11 @@ def test_a_stream_in_pieces_with_its_end_and_its_counts() -> None:
     ]
 
 
+def test_counts_that_are_no_numbers_are_left_out() -> None:
+    odd = {"prompt_tokens": "some", "completion_tokens": [2]}
+    assert pieces(says(finish="stop", usage=odd))[0] == Piece("", "stop")
+
+
 def test_a_stream_may_end_without_a_word_of_it() -> None:
     """vLLM sends [DONE]; others just end after the last piece."""
 
