@@ -22,7 +22,7 @@ from pipeline.protocol.caption import CaptionMessage
 from pipeline.text.language_check import gibberish
 from pipeline.workers.base import FAULTS_IN_A_ROW, Worker, WorkLog, is_unusable
 from pipeline.workers.commits import Commitments
-from pipeline.workers.degradation import Degradation, Rung
+from pipeline.workers.degradation import Degradation
 from pipeline.workers.queues import DraftQueue, Retranslation, TranscriptQueue
 from pipeline.workers.steps import as_final, source_caption, translate, untranslated
 
@@ -147,15 +147,16 @@ class QuickPass:
                     self.emit(Fault(self.stage, error.code, error.message))
             else:
                 caption = caption if gibberish(made.text, made.lang) else made
-        goes_on = self._drafts is not None and not self.final_engine_lost
-        if caption.engine != "source":
-            self.emit(Retranslated(request.ticket, caption if goes_on else as_final(caption), lang))
-        elif not goes_on:
+        is_made = caption.engine != "source"
+        if self._drafts is None or self.final_engine_lost:
             # Nothing better follows, and the main thread awaits an answer to every ticket.
-            self.emit(Retranslated(request.ticket, None, lang))
-        if goes_on and self._drafts is not None:
-            # After the report, since the final from the other thread must come later.
-            self._drafts.ask(replace(request, quick=caption))
+            done = as_final(caption) if is_made else None
+            self.emit(Retranslated(request.ticket, done, lang))
+            return
+        if is_made:
+            self.emit(Retranslated(request.ticket, caption, lang))
+        # After the report, since the final from the other thread must come later.
+        self._drafts.ask(replace(request, quick=caption))
 
     def end(self) -> None:
         """Tell the final translator that no more drafts follow."""
@@ -290,8 +291,12 @@ class Quick(Worker):
 
     def _take(self, transcript: Transcript) -> None:
         utterance = transcript.utterance
-        if self._is_stale(utterance) or not (utterance.is_whole or self._is_due()):
+        if self._is_stale(utterance):
             return
+        if not utterance.is_whole:
+            self._partials += 1
+            if self.quick.degradation.spares_partial(self._partials):
+                return
         current = self.quick.commits
         # What is filled in is older: the current sentence must keep its committed words.
         if utterance.id < self._newest:
@@ -301,10 +306,3 @@ class Quick(Worker):
         self.quick.commits.prefix(utterance, self.quick.settings.stt, transcript.lang)
         self.quick.take(transcript)
         self.quick.commits = current
-
-    def _is_due(self) -> bool:
-        """Whether to translate a partial, depending on how far this language keeps up."""
-        # The rung of all its stages, since partials cost the processor that they share.
-        self._partials += 1
-        rung = self.quick.degradation.rung
-        return rung < Rung.FEWER_PARTIALS or (rung < Rung.NO_PARTIALS and self._partials % 2 == 0)

@@ -61,7 +61,6 @@ class TargetWorkers:
         """
         self.lang = engines.lang
         self._final = engines.final
-        self._settings = settings
         self._emit = emit
         self._shed = shed
         self._glossaries = glossaries
@@ -73,7 +72,7 @@ class TargetWorkers:
         self.transcripts = TranscriptQueue(self._may_fill)
         self.retranslate = ask or self.transcripts.ask
         """Requests a translation of an operator's text; Retranslated reports follow. No wait."""
-        self._stage, final_stage = stages(engines.lang, is_first=self._is_first)
+        stage, final_stage = stages(engines.lang, is_first=self._is_first)
         self.translate: Translate | None = None
         if engines.final is not None:
             self.translate = Translate(
@@ -96,7 +95,7 @@ class TargetWorkers:
             drafts=self.drafts if engines.final else None,
             degradation=self.degradation,
             emit=self.tell,
-            stage=self._stage,
+            stage=stage,
             shed=shed,
             glossaries=glossaries,
             is_needed=self._is_first,
@@ -133,7 +132,7 @@ class TargetWorkers:
 
     def configure(self, settings: Settings) -> None:
         """Use these settings from the next utterance on."""
-        self._settings = self.quick.settings = settings
+        self.quick.settings = settings
         if self.translate is not None:
             self.translate.settings = settings
 
@@ -210,7 +209,7 @@ class TargetWorkers:
         """Close the queues of a thread that failed; may be repeated."""
         if "transcribe" in ended:
             self.transcripts.close()
-        if self._stage in ended:
+        if self.quick.stage in ended:
             # A full queue is no problem: its reader is alive, and `release` is called again.
             with suppress(queue.Full):
                 self.drafts.put_nowait(None)
@@ -236,10 +235,10 @@ class TargetWorkers:
     def _checked(self, made: Caption) -> Caption:
         """Return a caption compared with its source; a final is also judged."""
         # In the thread that made it, since the main thread only shows captions.
-        store = self._glossaries
+        church, store = self.quick.settings.church, self._glossaries
         glossary, names = (store.of(made.lang), store.names) if store else (None, ())
-        made = checked(made, self._settings.church, glossary, names)
-        is_judged = self._judge and self._settings.church.doubt and made.final
+        made = checked(made, church, glossary, names)
+        is_judged = self._judge and church.doubt and made.final
         return self._judge.judged(made) if self._judge and is_judged else made
 
     def _may_fill(self) -> bool:

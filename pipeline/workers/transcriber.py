@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 import structlog
 
@@ -164,7 +165,10 @@ class Transcribe(Worker):
             transcript = self._recognized(utterance)
         except EngineGoneError:
             # Not one of the errors in a row: its keeper replaces the process and reports it.
-            return self._without_recognizer(utterance)
+            if utterance.is_whole:
+                message = "The recognizer's process ended twice over one utterance."
+                self.emit(Fault(self.name, "stt-failed", message))
+            return self._fallback(utterance, "stt-failed")
         except EngineCancelledError:
             # A subclass of EngineError, but no fault of the engine.
             raise
@@ -229,10 +233,7 @@ class Transcribe(Worker):
         return correct(self._dictionary.lexicon_of(whole.lang), whole)
 
     def _recognized(self, utterance: Utterance) -> Transcript:
-        """Recognize; retry a final once if the recognizer's process ends meanwhile.
-
-        The retry waits for the next process. A partial needs no retry: another one follows soon.
-        """
+        """Recognize in the expected language, and again if another one was spoken."""
         transcript = self._recognized_in(self.spoken.expected, utterance)
         if len(self.spoken.langs) == 1:
             return transcript
@@ -250,32 +251,20 @@ class Transcribe(Worker):
         return self._recognized_in(lang, utterance)
 
     def _recognized_in(self, lang: str, utterance: Utterance) -> Transcript:
+        """Recognize; retry a final once if the recognizer's process ends meanwhile."""
         self._doing = utterance
         if isinstance(self._recognizer, MultilingualRecognizer):
             self._recognizer.lang = lang
         prefix = self._commits.prefix(utterance, self.quick.settings.stt, lang)
-        # One attempt for a partial, since another one follows; two for a final.
-        for is_last in (not utterance.is_whole, True):
-            try:
-                return transcribe(
-                    self._recognizer,
-                    utterance,
-                    lang=lang,
-                    free_s=self._free_s,
-                    prefix=prefix,
-                )
-            except EngineGoneError:
-                if is_last:
-                    raise
-        raise AssertionError  # the last attempt either returns or raises
-
-    def _without_recognizer(self, utterance: Utterance) -> Transcript:
-        """Return the fallback for an utterance on which the recognizer's process ended."""
-        code = "stt-failed"
-        if utterance.is_whole:
-            message = "The recognizer's process ended twice over one utterance."
-            self.emit(Fault(self.name, code, message))
-        return self._fallback(utterance, code)
+        attempt = partial(
+            transcribe, self._recognizer, utterance, lang=lang, free_s=self._free_s, prefix=prefix
+        )
+        try:
+            return attempt()
+        except EngineGoneError:
+            if not utterance.is_whole:  # another partial follows soon
+                raise
+        return attempt()  # waits for the next process
 
     def _fallback(self, utterance: Utterance, code: str) -> Transcript:
         if last := self._heard_before(utterance):

@@ -276,7 +276,7 @@ class Llama:
         return settings
 
 
-def open_model(path: Path, gpu_layers: int) -> Any:
+def open_model(path: Path, gpu_layers: int, *, vocab_only: bool = False) -> Any:
     """Return llama.cpp's handle to the weights of a GGUF file. Raises LlamaError.
 
     The caller frees it.
@@ -285,6 +285,7 @@ def open_model(path: Path, gpu_layers: int) -> Any:
     # The list is global: errors of an earlier model would be reported for this one.
     _errors.clear()
     settings = c.llama_model_default_params()
+    settings.vocab_only = vocab_only
     # More than any model has: llama.cpp offloads as many as there are.
     settings.n_gpu_layers = gpu_layers if gpu_layers >= 0 else 0x7FFFFFFF
     if kernels().get("AMX_INT8") == "1":
@@ -314,18 +315,12 @@ def free(context: Any, model: Any) -> None:
 
 def layers(path: Path) -> int:
     """Return how many layers a GGUF file has, without reading weights; 0 if it does not say."""
-    c = library()
-    _errors.clear()
-    settings = c.llama_model_default_params()
-    settings.vocab_only = True
-    model = c.llama_model_load_from_file(str(path).encode(), settings)
-    if not model:
-        raise LlamaError(error_lines())
+    model = open_model(path, 0, vocab_only=True)
     try:
         architecture = metadata(model, "general.architecture")
         return int(metadata(model, f"{architecture}.block_count") or 0)
     finally:
-        c.llama_model_free(model)
+        library().llama_model_free(model)
 
 
 def has_gpu() -> bool:

@@ -33,7 +33,7 @@ from pipeline.core.threads import Thread
 from pipeline.engines.process.channel import Channel, Patience
 from pipeline.engines.process.joining import join
 from pipeline.engines.process.memory import address_limit, free_bytes, is_enough
-from pipeline.engines.protocols import Scorer, SentencePair, TranslationRequest
+from pipeline.engines.protocols import SentencePair, TranslationRequest
 from pipeline.engines.specification import EngineSpec, make
 
 LOG_MARK: Final = b"\x1e"
@@ -154,7 +154,7 @@ def _answer(
     engine: Any, request: dict[str, Any], data: bytearray, channel: Channel
 ) -> dict[str, Any]:
     if request["do"] == "score":
-        if not isinstance(engine, Scorer):  # a server
+        if not hasattr(engine, "score"):  # a server
             raise EngineError("score-unknown", f"{engine.name} judges no translations.")
         previous = _pair(request["previous"])
         scores = engine.score(request["text"], request["targets"], previous)

@@ -23,7 +23,6 @@ or {"is": "error", ...} with the fields of the StarkError. Done and error also h
 from __future__ import annotations
 
 import math
-import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -77,10 +76,6 @@ class EngineProcess(KeptProcess):
     added_s = 0.0
     """How long the last call took beyond the engine's own time: the transfer both ways."""
 
-    def __init__(self, spec: EngineSpec, part: Part, **options: Any) -> None:
-        super().__init__(spec, part, **options)
-        self._counting = threading.Lock()
-
     def _call(
         self,
         request: Mapping[str, Any],
@@ -128,7 +123,7 @@ class EngineProcess(KeptProcess):
         value: dict[str, Any] = answer["value"]
         if sent:
             value["data"] = sent
-        with self._counting:  # another thread may request a score
+        with self._changed:  # another thread may request a score
             self.work = Work(
                 self.work.busy_s + answer["took_s"],
                 self.work.prompt_tokens + value.get("prompt_tokens", 0),

@@ -15,12 +15,11 @@ import structlog
 
 from pipeline.core.errors import EngineCancelledError, EngineError, ModelError
 from pipeline.engines.protocols import never
-from pipeline.engines.remote.http_call import LOOK_S, Head, HttpCall
+from pipeline.engines.remote.http_call import LOOK_S, Check, Head, HttpCall
 from pipeline.engines.specification import setting
 
 log = structlog.get_logger()
 
-Check = Callable[[], None]
 T = TypeVar("T")
 
 STREAM: Final = "text/event-stream"
@@ -277,20 +276,19 @@ class RemoteEngine:
 
     def _patiently(self, attempt: Callable[[], T], until_s: float) -> T:
         """Return the result of an attempt; retry transient errors while there is time."""
-        for wait_s in (*_WAITS_S, None):
+        for wait_s in _WAITS_S:
             try:
                 # Inside the try: a failed check of the server may be transient too.
                 self._know(until_s)
                 return attempt()
             except EngineError as error:
-                if error.code not in _MAY_PASS or wait_s is None:
-                    raise
                 # A wait beyond the deadline would only make the same error late.
-                if time.monotonic() + wait_s >= until_s:
+                if error.code not in _MAY_PASS or time.monotonic() + wait_s >= until_s:
                     raise
                 log.debug("server is asked again", error=str(error), wait_s=wait_s)
                 self._wait(wait_s)
-        raise AssertionError  # the last wait is None
+        self._know(until_s)
+        return attempt()
 
     def _know(self, until_s: float) -> None:
         """Check that the server has the model, unless that is known."""

@@ -21,11 +21,10 @@ from pipeline.engines.remote.api_server import (
     MOST_SAID,
     STREAM,
     ApiServer,
-    Check,
     RemoteEngine,
     words_of,
 )
-from pipeline.engines.remote.http_call import HttpCall
+from pipeline.engines.remote.http_call import Check, HttpCall
 from pipeline.text import sentences
 
 _BYTES_A_TOKEN = 3

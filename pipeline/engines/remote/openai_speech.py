@@ -16,8 +16,8 @@ import structlog
 
 from pipeline.audio.file import wav
 from pipeline.core.types import Pcm, Recognition, Word
-from pipeline.engines.remote.api_server import JSON, ApiServer, Check, RemoteEngine
-from pipeline.engines.remote.http_call import Head
+from pipeline.engines.remote.api_server import JSON, ApiServer, RemoteEngine
+from pipeline.engines.remote.http_call import Check, Head
 from pipeline.engines.streaming.incremental import Piece, partial_of, piece_id, words_of
 from pipeline.text.repetition import compression_ratio
 from pipeline.text.words import words
