@@ -19,6 +19,7 @@ import numpy as np
 import structlog
 
 from pipeline.core.errors import EngineError
+from pipeline.text.commit_policy import common_beginning
 
 _MOST = 8
 """Most heads kept. For a model with 4 billion weights each one takes about 10 MB."""
@@ -158,12 +159,7 @@ class Llama:
 
     def _known(self, tokens: Sequence[int]) -> int:
         """Return how many leading tokens are evaluated; the last token must be evaluated again."""
-        known = 0
-        while known < min(len(tokens) - 1, len(self._evaluated)):
-            if tokens[known] != self._evaluated[known]:
-                break
-            known += 1
-        return known
+        return min(common_beginning(tokens, self._evaluated), max(0, len(tokens) - 1))
 
     def _keep_head(self) -> None:
         """Save the state of the head, without the tokens after it."""

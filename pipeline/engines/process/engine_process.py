@@ -23,7 +23,6 @@ or {"is": "error", ...} with the fields of the StarkError. Done and error also h
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
@@ -73,8 +72,6 @@ class EngineProcess(KeptProcess):
 
     work = Work()
     """Replaced as a whole after each call: another thread may read it."""
-    added_s = 0.0
-    """How long the last call took beyond the engine's own time: the transfer both ways."""
 
     def _call(
         self,
@@ -88,7 +85,6 @@ class EngineProcess(KeptProcess):
         """Return the value of the answer. Raises EngineError or its subclass EngineGoneError."""
         # Read once: the keeper may replace the process at any time.
         child, patience = self.take_child(), Patience(patience_s)
-        start_s = time.perf_counter()
         # With each request: the settings may change while the engine runs.
         message = {**request, "log_level": own_log_level()}
         try:
@@ -119,7 +115,6 @@ class EngineProcess(KeptProcess):
         self._own_reason = answer.get("degraded_reason", "")
         if answer["is"] == "error":
             self._raise(answer, child)
-        self.added_s = time.perf_counter() - start_s - answer["took_s"]
         value: dict[str, Any] = answer["value"]
         if sent:
             value["data"] = sent

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
@@ -31,25 +31,17 @@ _BYTES_A_TOKEN = 3
 """A lower bound for all our languages; only the server could count tokens."""
 
 
-class EventReader:
-    """Collects lines and returns the data of each event at its closing blank line."""
-
-    def __init__(self) -> None:
-        self._data: list[str] = []
-
-    def add(self, line: str) -> str | None:
-        """Take the next line, without its line end; return the data of the event that it ends."""
-        if not line:
-            # Consecutive blank lines end only one event.
-            if not self._data:
-                return None
-            data, self._data = "\n".join(self._data), []
-            return data
+def events(lines: Iterable[str]) -> Iterator[str]:
+    """Yield the data of each event of a stream; `lines` are without their line ends."""
+    data: list[str] = []
+    for line in lines:
         name, _, value = line.partition(":")
         if name == "data":  # a comment begins with a colon, so its name is empty
             # One space belongs to the format; more spaces belong to the text.
-            self._data.append(value.removeprefix(" "))
-        return None
+            data.append(value.removeprefix(" "))
+        elif not line and data:  # consecutive blank lines end only one event
+            yield "\n".join(data)
+            data = []
 
 
 class Completions(ApiServer):
@@ -76,11 +68,9 @@ class Completions(ApiServer):
             yield from self._pieces(call, check)
 
     def _pieces(self, call: HttpCall, check: Check) -> Generator[Piece, None, None]:
-        events, is_finished = EventReader(), False
-        while (line := call.line(check)) is not None:
-            data = events.add(line.decode(errors="replace").rstrip("\r\n"))
-            if data is None:
-                continue
+        is_finished = False
+        lines = iter(lambda: call.line(check), None)
+        for data in events(line.decode(errors="replace").rstrip("\r\n") for line in lines):
             if data.strip() == "[DONE]":
                 return
             piece = self._piece(self._object(data.encode()))

@@ -8,7 +8,7 @@ import pytest
 
 from pipeline.core.errors import EngineError
 from pipeline.engines.output import Piece
-from pipeline.engines.remote.openai import Completions, EventReader
+from pipeline.engines.remote.openai import Completions, events
 from tests.support.model_servers import MODEL, Answer, Handler, go_on, says, scripted
 
 
@@ -56,8 +56,7 @@ def test_a_stream_that_ends_before_its_text_is_one_that_broke_off() -> None:
 
 
 def read(*lines: str) -> list[str]:
-    reader = EventReader()
-    return [data for line in lines if (data := reader.add(line)) is not None]
+    return list(events(lines))
 
 
 def test_an_event_is_its_data_when_its_blank_line_has_come() -> None:
