@@ -207,18 +207,11 @@ class UtteranceQueue(_Asked):
             self._changed.wait_for(
                 lambda: self._finals or self._asked or self._partial or self._closed
             )
-            if self._asked and not self._finals:
-                return self._asked.popleft()
-            # `get` takes the lock again: a Condition's lock is reentrant.
-            return self.get()
-
-    def get(self) -> Utterance | None:
-        """Wait for the next final, else the newest partial. None is the end."""
-        with self._changed:
-            self._changed.wait_for(lambda: self._finals or self._partial or self._closed)
             if self._finals:
                 self._changed.notify_all()
                 return self._finals.popleft()  # `put` may wait for the room
+            if self._asked:
+                return self._asked.popleft()
             partial, self._partial = self._partial, None
             return partial
 

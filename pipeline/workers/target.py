@@ -24,7 +24,6 @@ from pipeline.core.types import Caption, Utterance
 from pipeline.dictionary.glossary_store import GlossaryStore
 from pipeline.engines.process.sharing import LanguageTranslator
 from pipeline.engines.protocols import Scorer, TargetEngines
-from pipeline.protocol.caption import CaptionMessage
 from pipeline.workers.base import Worker, stages
 from pipeline.workers.degradation import Degradation, Rung, Waits
 from pipeline.workers.queues import DRAFT_LIMIT, DraftQueue, Retranslation, TranscriptQueue
@@ -161,10 +160,6 @@ class TargetWorkers:
         quick_s = self.quick.work_log.since(since_s, now_s)
         return Waits(max(0.0, now_s - since_s), quick_s, final_s)
 
-    def lag_s(self, now_s: float) -> float:
-        """Return the longest wait of a text; 0.0 if nothing waits."""
-        return self.waits(now_s).longest_s
-
     def observe(self, now_s: float) -> bool:
         """Go up or down this language's ladder; return whether the rung has changed."""
         # A file played as fast as possible cannot fall behind the clock.
@@ -187,10 +182,6 @@ class TargetWorkers:
         new = hangs and not self.quick.final_engine_lost
         self.quick.final_engine_lost = hangs
         return new
-
-    def go_on(self, final: CaptionMessage) -> None:
-        """Let the current speech continue a reopened final."""
-        self.quick.go_on(final)
 
     def forget(self) -> None:
         """Translate the next speech without context from earlier captions."""

@@ -169,8 +169,8 @@ class Simulation:
             self._utterances.put(utterance)
             if utterance.cause == "resumed":
                 self._resumable = None
-            if (len(self._utterances) or utterance.cause == "partial") and (
-                taken := self._utterances.get()
+            if (len(self._utterances) or utterance.cause == "partial") and isinstance(
+                taken := self._utterances.take(), Utterance
             ):
                 self._transcribe.take(taken)
             while self._translate and not self._drafts.empty():

@@ -188,8 +188,8 @@ class Line:
     def recognize(self) -> bool:
         if not len(self.utterances) and self.utterances._partial is None:
             return False
-        utterance = self.utterances.get()
-        if utterance is not None:
+        utterance = self.utterances.take()
+        if isinstance(utterance, Utterance):
             self.transcribe.take(utterance)
         return True
 

@@ -89,8 +89,8 @@ def test_in_real_time_the_last_syllable_lies_one_silence_before_the_close() -> N
     sound = pcm_of([Speech(0.2, 1.0, "amen")], 1.8)
     worker, utterances, _ = listen(FakeSource(sound, speed=1.0))
     run(worker)
-    final = utterances.get()
-    assert final is not None
+    final = utterances.take()
+    assert isinstance(final, Utterance)
     assert final.closed_s - final.spoken_s == pytest.approx(
         Vad().fitted({}).silence_ms / 1000, abs=0.1
     )
@@ -113,7 +113,7 @@ def test_paused_it_reads_on_and_hands_nothing_on() -> None:
     worker, utterances, reports = listen(FakeSource(pcm_of(SCRIPT, 6.0)))
     worker.paused = True
     run(worker)
-    assert utterances.get() is None
+    assert utterances.take() is None
     assert closed(reports) == []
     assert worker.heard_s > 5.9
 
@@ -208,7 +208,7 @@ def test_stop_ends_a_source_that_would_go_on() -> None:
     worker.stop()
     worker.join(5)
     assert not worker.is_alive()
-    assert utterances.get() is not None
+    assert utterances.take() is not None
 
 
 def test_a_missing_device_is_told_before_anything_runs() -> None:
@@ -239,7 +239,7 @@ def test_an_audio_system_that_hangs_ends_the_worker() -> None:
     assert isinstance(ended, WorkerEnded)
     assert isinstance(ended.error, AudioError)
     assert source.opened == 3
-    assert utterances.get() is not None  # the earlier speech is not lost
+    assert utterances.take() is not None  # the earlier speech is not lost
 
 
 def test_off_the_record_what_is_open_is_thrown_away_even_if_it_is_over_at_once() -> None:
@@ -269,7 +269,7 @@ def test_a_source_that_ends_off_the_record_leaves_nothing() -> None:
     worker.off_record = True
     run(worker)
     assert closed(reports) == []
-    assert utterances.get() is None
+    assert utterances.take() is None
     assert not any(r.speaking for r in reports if isinstance(r, Level))
 
 
@@ -367,7 +367,7 @@ def test_an_operator_holds_and_lets_go() -> None:
     worker.song_control = "hold"
     run(worker)
     assert [(r.held, r.by) for r in held(reports)] == [(True, "operator")]
-    assert mailbox.get() is None
+    assert mailbox.take() is None
     worker, _, reports = listen(FakeSource(pcm_of(SERVICE, 33.0)))
     worker.song = "off"
     worker.song_control = "hold"

@@ -85,7 +85,7 @@ class Bench:
         for utterance in utterances:
             mailbox.put(utterance)
             if not utterance.final:  # otherwise the next replaces it
-                self.worker.take(mailbox.get())  # type: ignore[arg-type]
+                self.worker.take(mailbox.take())  # type: ignore[arg-type]
         mailbox.close()
         if read_all:
             self.worker.begin()
@@ -146,7 +146,7 @@ def test_without_a_partial_translator_the_source_stands_in_until_the_final() -> 
 def test_a_full_queue_makes_the_draft_final() -> None:
     bench = Bench(final(1), final(2), final(3), drafts=2, read_all=False)
     # run() would wait to put its end mark into the full queue, so only take the work.
-    while (utterance := bench.worker._utterances.get()) is not None:
+    while isinstance(utterance := bench.worker._utterances.take(), Utterance):
         bench.worker.take(utterance)
     assert [f for _, f, _ in bench.captions] == [False, False, False, True]
     assert bench.worker.quick.full_drafts == 1
@@ -480,7 +480,7 @@ def test_a_partial_makes_way_for_what_is_prepared_as_a_final(
     bench.worker._utterances = recognizer.mailbox
     recognizer.mailbox.put(first)
     for _ in range(2):
-        bench.worker.take(recognizer.mailbox.get())  # type: ignore[arg-type]
+        bench.worker.take(recognizer.mailbox.take())  # type: ignore[arg-type]
     assert len(bench.captions) == captions
     assert bench.faults == []
 
