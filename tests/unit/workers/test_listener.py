@@ -71,13 +71,18 @@ def closed(reports: list[Report]) -> list[Utterance]:
     return [r for r in reports if isinstance(r, Utterance)]
 
 
+def taken(utterances: UtteranceQueue) -> list[Utterance]:
+    """Return what waits in a queue that is closed."""
+    return [u for u in iter(utterances.take, None) if isinstance(u, Utterance)]
+
+
 def test_finals_reach_the_queue_stamped_and_are_reported_beside_the_level() -> None:
     worker, utterances, reports = listen(FakeSource(pcm_of(SCRIPT, 4.5)))
     run(worker)
-    finals = list(iter(utterances.get, None))  # closed at the end
+    finals = taken(utterances)
     assert finals == closed(reports)
-    assert [(u.id, u.cause) for u in finals if u] == [(1, "silence"), (2, "end")]
-    assert all(0 < u.spoken_s <= u.closed_s <= time.monotonic() for u in finals if u)
+    assert [(u.id, u.cause) for u in finals] == [(1, "silence"), (2, "end")]
+    assert all(0 < u.spoken_s <= u.closed_s <= time.monotonic() for u in finals)
     assert reports[-1] == WorkerEnded("listen", None)
     assert worker.heard_s == pytest.approx(4.5, abs=0.04)
     speaking = [report.speaking for report in reports if isinstance(report, Level)]
@@ -260,8 +265,7 @@ def test_off_the_record_what_is_open_is_thrown_away_even_if_it_is_over_at_once()
     finals = closed(reports)
     assert [round(u.start_s, 1) for u in finals] == [1.5, 4.5]
     assert [round(u.end_s, 1) for u in finals] == [2.5, 5.0]
-    taken = [u.id for u in iter(utterances.get, None) if u and u.final]
-    assert taken == [u.id for u in finals]
+    assert [u.id for u in taken(utterances) if u.final] == [u.id for u in finals]
 
 
 def test_a_source_that_ends_off_the_record_leaves_nothing() -> None:
@@ -285,7 +289,7 @@ def test_speech_that_returns_is_reported_before_what_follows_and_settles_later()
         if isinstance(r, Utterance | Settled)
     ]
     assert ends == [("silence", 1), ("resumed", 1), ("silence", 1), ("settled", 1)]
-    (final,) = [u for u in iter(utterances.get, None) if u and u.final]
+    (final,) = [u for u in taken(utterances) if u.final]
     assert final.start_s < 0.5
     assert final.end_s == pytest.approx(3.0, abs=0.05)
 
