@@ -16,9 +16,9 @@ from pipeline.audio.microphone import Microphone
 from pipeline.audio.protocols import AudioSource
 from pipeline.config.schema import Compare, Settings
 from pipeline.config.targets import Final
-from pipeline.core.errors import ConfigError, ModelError
+from pipeline.core.errors import ConfigError, EngineError, ModelError
+from pipeline.core.types import Pcm, Translation
 from pipeline.dictionary.store import Dictionary
-from pipeline.engines.process.broken import BrokenEngine
 from pipeline.engines.process.engine_process import (
     EngineProcess,
     RecognizerProcess,
@@ -35,7 +35,14 @@ from pipeline.engines.process.model_specs import (
 )
 from pipeline.engines.process.sharing import LanguageTranslator, Turns, process_of
 from pipeline.engines.prompts import language
-from pipeline.engines.protocols import Recognizer, TargetEngines, Translator
+from pipeline.engines.protocols import (
+    PLAIN,
+    Recognizer,
+    TargetEngines,
+    TranslationRequest,
+    Translator,
+    never,
+)
 from pipeline.engines.specification import (
     FINAL,
     QUICK,
@@ -174,6 +181,31 @@ def _final_spec(settings: Settings, chosen: Final | Compare, section: str) -> En
         case "marian" if isinstance(chosen, Compare):
             return marian_spec(settings, chosen, section)
     return None
+
+
+class BrokenEngine:
+    """A Translator or a Speaker that cannot be made: it tells why when its thread loads it."""
+
+    name = ""
+    deadline_s = 0.0
+    degraded_reason = ""
+
+    def __init__(self, error: ModelError | ConfigError) -> None:
+        self._error = error
+        # Set by workers as on every engine, and never asked.
+        self.is_cancelled: Callable[[], bool] = never
+
+    def load(self) -> None:
+        """Raises ModelError, ConfigError."""
+        raise self._error
+
+    def translate(self, text: str, request: TranslationRequest = PLAIN) -> Translation:  # noqa: ARG002 - the protocol's
+        """Raises EngineError."""
+        raise EngineError(self._error.code, self._error.message)
+
+    def speak(self, text: str, lang: str, rate: float) -> Pcm:  # noqa: ARG002 - the protocol's
+        """Raises EngineError."""
+        raise EngineError(self._error.code, self._error.message)
 
 
 @dataclass(frozen=True, slots=True)

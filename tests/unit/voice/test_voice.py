@@ -18,8 +18,8 @@ import pytest
 from pipeline.core.errors import ModelError
 from pipeline.core.reports import Report
 from pipeline.core.types import Pcm
-from pipeline.engines.process.broken import BrokenEngine
 from pipeline.engines.process.engine_process import SpeakerProcess
+from pipeline.engines.process.factory import BrokenEngine
 from pipeline.engines.specification import SPEECH, EngineSpec
 from pipeline.protocol.caption import CaptionMessage, SourceText, TargetText
 from pipeline.voice.playout import RATE_HZ

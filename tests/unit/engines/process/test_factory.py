@@ -18,7 +18,7 @@ from pipeline.engines.ctranslate2.marian import Marian
 from pipeline.engines.ctranslate2.whisper import Whisper
 from pipeline.engines.llama_cpp.gemma import Gemma
 from pipeline.engines.process import factory
-from pipeline.engines.process.broken import BrokenEngine
+from pipeline.engines.process.factory import BrokenEngine
 from pipeline.engines.process.model_specs import server_specs
 from pipeline.engines.process.sharing import LanguageTranslator, process_of
 from pipeline.engines.remote.openai import OpenAi
@@ -234,6 +234,16 @@ def settings_with(tmp_path: Path, partial: str) -> Path:
     text += "final = { engine = 'marian' }\n"
     (tmp_path / "config.toml").write_text(f"{text}partial = {{ model = '{partial}' }}\n")
     return tmp_path / "config.toml"
+
+
+def test_a_broken_engine_tells_of_its_model_at_its_start_and_at_each_call() -> None:
+    engine = BrokenEngine(ModelError("model-broken", "It is damaged.", "Pull it again."))
+    with pytest.raises(ModelError, match="Pull it again"):
+        engine.load()
+    with pytest.raises(EngineError, match="damaged"):
+        engine.translate("Grace.")
+    with pytest.raises(EngineError, match="damaged"):
+        engine.speak("Gracia.", "es", 1.0)
 
 
 def test_it_says_so_when_it_is_loaded_and_whenever_it_is_asked(tmp_path: Path) -> None:
