@@ -11,6 +11,7 @@ import numpy as np
 from pipeline.audio.file import AudioFile
 from pipeline.audio.level import CLIPPED, FLOOR_DBFS, level_dbfs
 from pipeline.audio.protocols import AudioSource, SpeechDetector
+from pipeline.audio.silero_vad import Silero
 from pipeline.check.result import Check, Passed
 from pipeline.config.schema import Settings
 from pipeline.core.errors import AudioError
@@ -48,7 +49,7 @@ class Heard:
 def checks(settings: Settings, seconds: float) -> Iterator[Check]:
     """Yield the checks of the voice detector and of the input; a microphone runs for `seconds`."""
     audio = settings.audio
-    detector = factory.speech_detector()
+    detector = Silero()
     source = factory.audio_source(settings)
     doing = f"Speak into the microphone: listening for {seconds:g} s"
     if audio.input:

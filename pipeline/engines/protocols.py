@@ -116,6 +116,15 @@ class Translator(Protocol):
         """Translate `text`. Raises EngineError."""
 
 
+@dataclass(frozen=True, slots=True)
+class TargetEngines:
+    """The translators of a target language."""
+
+    lang: str
+    partial: Translator | None
+    final: Translator | None
+
+
 class Speaker(Protocol):
     """Text to speech."""
 
@@ -133,7 +142,7 @@ class Speaker(Protocol):
         """
 
 
-# Checked with isinstance: the fallback of a server may be a translator that cannot score.
+# Checked with isinstance: a server cannot score.
 @runtime_checkable
 class Scorer(Protocol):
     """A quick translator that can score translations; any thread may call it."""

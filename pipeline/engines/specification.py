@@ -8,23 +8,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal
 
-from pipeline.engines.protocols import Recognizer, Speaker, Translator
-
 Kind = Literal["whisper", "moonshine", "marian", "gemma", "openai", "kokoro", "espeak"]
 
-SPEAKERS: frozenset[Kind] = frozenset({"kokoro", "espeak"})
-RECOGNIZERS: frozenset[Kind] = frozenset({"whisper", "moonshine"})
-
-GPU_SHARES: Mapping[Kind, tuple[float, ...]] = {
-    "whisper": (1.0, 0.0),
-    # A single share: an engine on the CPU or on a server has no GPU to give up.
-    "moonshine": (1.0,),
-    "marian": (1.0,),
-    "gemma": (1.0, 0.5, 0.0),
-    "openai": (1.0,),
-    "kokoro": (1.0,),
-    "espeak": (1.0,),
-}
+GPU_SHARES: Mapping[Kind, tuple[float, ...]] = {"whisper": (1.0, 0.0), "gemma": (1.0, 0.5, 0.0)}
 """Shares of the requested GPU layers, tried in this order after GPU failures."""
 
 _CLASSES: Mapping[Kind, tuple[str, str]] = {
@@ -150,44 +136,20 @@ SPEECH = Part(
 )
 
 
-def make(spec: EngineSpec) -> Recognizer | Translator | Speaker:
-    """Return the engine, not yet loaded."""
-    if spec.kind in SPEAKERS:
-        speaker: Speaker = _class(*_CLASSES[spec.kind])(
-            spec.model, section=spec.section, **spec.arguments
-        )
-        return speaker
-    return make_recognizer(spec) if spec.kind in RECOGNIZERS else make_translator(spec)
-
-
-def make_recognizer(spec: EngineSpec) -> Recognizer:
-    """Return the engine of a recognizer's description, not yet loaded."""
+def make(spec: EngineSpec) -> Any:
+    """Return the Recognizer, Translator or Speaker of a description, not yet loaded."""
     arguments = dict(spec.arguments)
-    # Not an argument of the engine: `server` describes the recognizer that is tried first.
-    server = arguments.pop("server", None)
-    made: Any = _class(*_CLASSES[spec.kind])(spec.model, section=spec.section, **arguments)
-    # Callers pass the whole utterance so far; a streaming engine takes only the new audio.
-    if spec.kind == "moonshine":
-        made = _class("streaming.incremental", "IncrementalRecognizer")(made)
-    if server:
-        there = _class("remote.openai_speech", "OpenAiSpeech")(**server)
-        made = _class("remote.stand_in", "RecognizerStandIn")(there, made)
-    recognizer: Recognizer = made
-    return recognizer
-
-
-def make_translator(spec: EngineSpec) -> Translator:
-    """Return the engine of a translator's description, not yet loaded."""
-    arguments = dict(spec.arguments)
-    local = arguments.pop("local", None)
+    # Not arguments of the engine: the server that is asked before it, and what stands in for it.
+    server, local = arguments.pop("server", None), arguments.pop("local", None)
     # A model on a server is given by the server's name for it, not by a file.
     model = str(spec.model) if spec.is_elsewhere else spec.model
-    made: Any = _class(*_CLASSES[spec.kind])(model, section=spec.section, **arguments)
+    made = _class(*_CLASSES[spec.kind])(model, section=spec.section, **arguments)
+    if server:
+        there = _class("remote.openai_speech", "OpenAiSpeech")(**server)
+        return _class("remote.stand_in", "RecognizerStandIn")(there, made)
     if local:
-        stand_in = make_translator(EngineSpec.from_json(local))
-        made = _class("remote.stand_in", "StandIn")(made, stand_in)
-    translator: Translator = made
-    return translator
+        return _class("remote.stand_in", "StandIn")(made, make(EngineSpec.from_json(local)))
+    return made
 
 
 def _class(module: str, name: str) -> Any:

@@ -20,7 +20,7 @@ from pipeline.core.reports import Emit, Fault, WorkerEnded, WorkerReady
 from pipeline.core.threads import Thread
 from pipeline.engines.process.engine_process import EngineProcess
 from pipeline.engines.process.sharing import process_of
-from pipeline.engines.protocols import Recognizer, Speaker, Translator
+from pipeline.engines.protocols import Recognizer, Speaker, TargetEngines, Translator
 
 FAULTS_IN_A_ROW = 5
 """After so many engine errors without a success between them, the engine counts as gone."""
@@ -129,20 +129,10 @@ class WorkLog:
         return sum(max(0.0, end - max(begin, from_s)) for begin, end in ends_s.items())
 
 
-@dataclass(frozen=True, slots=True)
-class TargetEngines:
-    """The translators of a target language."""
-
-    lang: str
-    partial: Translator | None
-    final: Translator | None
-
-    def stages(self, *, is_first: bool) -> tuple[str, str]:
-        """Return the names of the threads of both translators, the quick translator's first."""
-        # The first target's quick pass runs in the transcribe thread.
-        if is_first:
-            return "transcribe", "translate"
-        return f"quick-{self.lang}", f"translate-{self.lang}"
+def stages(lang: str, *, is_first: bool) -> tuple[str, str]:
+    """Return the names of the threads of a language's translators, the quick translator's first."""
+    # The first target's quick pass runs in the transcribe thread.
+    return ("transcribe", "translate") if is_first else (f"quick-{lang}", f"translate-{lang}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +158,7 @@ class Engines:
         """
         places: list[tuple[str, object]] = [("transcribe", self.recognizer)]
         for number, target in enumerate(self.targets):
-            quick, final = target.stages(is_first=number == 0)
+            quick, final = stages(target.lang, is_first=number == 0)
             places += [(quick, target.partial), (final, target.final)]
         # After the recognizer and the first target's two translators, with which it compares.
         places.insert(3, ("compare", self.compare))

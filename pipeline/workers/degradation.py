@@ -116,6 +116,12 @@ class Degradation:
         """The highest rung of all stages."""
         return max(each.rung for each in self._ladders)
 
+    def spares_partial(self, number: int) -> bool:
+        """Whether to leave out a partial; `number` counts them, as every second one may be kept."""
+        # The rung of all stages, since partials cost the processor that they share.
+        rung = self.rung
+        return rung >= Rung.NO_PARTIALS or (rung is Rung.FEWER_PARTIALS and number % 2 == 1)
+
     @property
     def spares_quick(self) -> bool:
         """Whether the quick translator makes no captions of current speech."""

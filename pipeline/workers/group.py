@@ -106,20 +106,15 @@ class WorkerGroup:
         """One for each target language, in the order of the settings."""
         first, *extra = self.targets
         self._transcribe = Transcribe(
-            settings=settings,
+            quick=first.quick,
             recognizer=engines.recognizer,
-            partial=engines.targets[0].partial,
             dictionary=dictionary,
             utterances=self._utterances,
-            drafts=first.drafts if engines.targets[0].final else None,
-            degradation=degradation,
-            emit=first.tell,
             shed=self.may_shed,
             # Called in the transcribe thread, read in the listen thread: it assigns one tuple.
             expect_more=self._segmenter.expect_more,
             extra_targets=[each.transcripts for each in extra],
         )
-        first.quick = self._transcribe.quick
         self._workers: list[Worker] = [self.listen, self._transcribe]
         for target in self.targets:
             self._workers += target.workers
@@ -152,7 +147,6 @@ class WorkerGroup:
         # One assignment each, of frozen values, so no thread sees half of a change.
         self._segmenter.vad = settings.vad
         self.listen.song = settings.church.song
-        self._transcribe.configure(settings)
         alone = settings.for_each_target()
         for target, each in zip(self.targets, alone, strict=True):
             target.configure(each)

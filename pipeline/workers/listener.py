@@ -120,7 +120,7 @@ class Listen(Worker):
         self._utterances = utterances
         self._degradation = degradation
         self._stopping = threading.Event()
-        self._held_partials = 0
+        self._partials = 0
         self._resumable: int | None = None
         self._meter: list[AudioBlock] = []
         self._told_bad = False
@@ -377,13 +377,10 @@ class Listen(Worker):
         """Whether the machine is too far behind for this one. A final is never held here."""
         if utterance.cause == "eager":
             return self._degradation.rung is not Rung.FULL
-        return utterance.cause == "partial" and self._hold_partial()
-
-    def _hold_partial(self) -> bool:
-        if self._degradation.rung >= Rung.NO_PARTIALS:
-            return True
-        self._held_partials += 1
-        return self._degradation.rung is Rung.FEWER_PARTIALS and self._held_partials % 2 == 1
+        if utterance.cause != "partial":
+            return False
+        self._partials += 1
+        return self._degradation.spares_partial(self._partials)
 
     def _measure(self, block: AudioBlock) -> None:
         self._meter.append(block)

@@ -40,7 +40,7 @@ _LOOK_S = 0.1
 _HANDED = 256
 """Number of remembered ids of whole utterances that an extra target got."""
 
-_ATTEMPTS = 5
+MOST_ATTEMPTS = 5
 """Most times that a retranslation yields to a draft; then the quick translation remains."""
 
 
@@ -58,11 +58,6 @@ class Retranslation:
     """How often the final translator has begun."""
     is_speech: bool = False
     """True for speech that could not be translated at its time; nobody has written it."""
-
-    @property
-    def may_repeat(self) -> bool:
-        """Whether it may yield once more."""
-        return self.attempts < _ATTEMPTS
 
 
 Draft: TypeAlias = tuple[Caption, float]
@@ -212,18 +207,11 @@ class UtteranceQueue(_Asked):
             self._changed.wait_for(
                 lambda: self._finals or self._asked or self._partial or self._closed
             )
-            if self._asked and not self._finals:
-                return self._asked.popleft()
-            # `get` takes the lock again: a Condition's lock is reentrant.
-            return self.get()
-
-    def get(self) -> Utterance | None:
-        """Wait for the next final, else the newest partial. None is the end."""
-        with self._changed:
-            self._changed.wait_for(lambda: self._finals or self._partial or self._closed)
             if self._finals:
                 self._changed.notify_all()
                 return self._finals.popleft()  # `put` may wait for the room
+            if self._asked:
+                return self._asked.popleft()
             partial, self._partial = self._partial, None
             return partial
 

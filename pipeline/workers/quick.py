@@ -22,7 +22,7 @@ from pipeline.protocol.caption import CaptionMessage
 from pipeline.text.language_check import gibberish
 from pipeline.workers.base import FAULTS_IN_A_ROW, Worker, WorkLog, is_unusable
 from pipeline.workers.commits import Commitments
-from pipeline.workers.degradation import Degradation, Rung
+from pipeline.workers.degradation import Degradation
 from pipeline.workers.queues import DraftQueue, Retranslation, TranscriptQueue
 from pipeline.workers.steps import as_final, source_caption, translate, untranslated
 
@@ -57,9 +57,9 @@ class QuickPass:
         """Current settings, set by the main thread. A change applies from the next utterance."""
         self._translator = translator
         self._drafts = drafts
-        self._degradation = degradation
-        self._emit = emit
-        self._stage = stage
+        self.degradation = degradation
+        self.emit = emit
+        self.stage = stage
         self._shed = shed
         self._glossaries = glossaries
         self._is_needed = is_needed
@@ -101,7 +101,7 @@ class QuickPass:
             may_lack = isinstance(error, ModelCrashError) or not self._is_needed
             if not (may_lack and is_unusable(error)):
                 raise
-            self._emit(Fault(self._stage, error.code, error.message))
+            self.emit(Fault(self.stage, error.code, error.message))
             self._backoff.give_up()
 
     def take(self, transcript: Transcript) -> None:
@@ -110,11 +110,11 @@ class QuickPass:
         if not self._has_translator(transcript):
             # Source text that is soon replaced is useless to readers who do not know the language.
             if is_whole or caption.engine == HEARD:
-                self._emit(as_final(caption) if is_whole else caption)
+                self.emit(as_final(caption) if is_whole else caption)
         elif is_whole:
             self._hand_over(caption)
         else:
-            self._emit(caption)
+            self.emit(caption)
 
     def go_on(self, final: CaptionMessage) -> None:
         """Let the current speech continue a reopened final; for the main thread."""
@@ -131,13 +131,12 @@ class QuickPass:
         if not self._has_translator(request.transcript):
             made = untranslated(request.transcript, lang)
             done = None if made.engine == "source" else as_final(made)
-            self._emit(Retranslated(request.ticket, done, lang))
+            self.emit(Retranslated(request.ticket, done, lang))
             return
         caption = source_caption(request.transcript)
-        now = time.monotonic()
-        if self._translator is not None and not self._backoff.is_active(now):
+        if self._translator is not None and not self._backoff.is_active(time.monotonic()):
             try:
-                made = self._translated(self._translator, request.transcript, now)
+                made = self._translated(self._translator, request.transcript)
             except EngineGoneError:
                 pass  # as in `_caption`
             except EngineError as error:
@@ -145,20 +144,19 @@ class QuickPass:
                     self._failed(error)
                 else:
                     # Does not count as one of the errors in a row: no speech is affected.
-                    self._emit(Fault(self._stage, error.code, error.message))
+                    self.emit(Fault(self.stage, error.code, error.message))
             else:
                 caption = caption if gibberish(made.text, made.lang) else made
-        goes_on = self._drafts is not None and not self.final_engine_lost
-        if caption.engine != "source":
-            self._emit(
-                Retranslated(request.ticket, caption if goes_on else as_final(caption), lang)
-            )
-        elif not goes_on:
+        is_made = caption.engine != "source"
+        if self._drafts is None or self.final_engine_lost:
             # Nothing better follows, and the main thread awaits an answer to every ticket.
-            self._emit(Retranslated(request.ticket, None, lang))
-        if goes_on and self._drafts is not None:
-            # After the report, since the final from the other thread must come later.
-            self._drafts.ask(replace(request, quick=caption))
+            done = as_final(caption) if is_made else None
+            self.emit(Retranslated(request.ticket, done, lang))
+            return
+        if is_made:
+            self.emit(Retranslated(request.ticket, caption, lang))
+        # After the report, since the final from the other thread must come later.
+        self._drafts.ask(replace(request, quick=caption))
 
     def end(self) -> None:
         """Tell the final translator that no more drafts follow."""
@@ -179,14 +177,13 @@ class QuickPass:
             return None
         said = replace(transcript, lang=source, text=english)
         with suppress(EngineError):  # reported for speech in the translators' own source
-            made = self._translated(self._translator, said, time.monotonic())
+            made = self._translated(self._translator, said)
             if not gibberish(made.text, made.lang):
                 return replace(made, transcript=transcript)
         return None
 
     def _caption(self, transcript: Transcript) -> Caption:
         caption = untranslated(transcript, self.settings.translate.target)
-        now = time.monotonic()
         has_translator = self._has_translator(transcript)
         keeps = has_translator and self.settings.translate.final.stability == "calm"
         # First, since `heard` commits only text after the kept words.
@@ -197,7 +194,7 @@ class QuickPass:
             return self.commits.shown(made_between or caption)
         # After a final that is on screen, only the later speech is translated.
         rest = replace(transcript, text=transcript.text[self.commits.said :].lstrip())
-        idle = self._backoff.is_active(now) or self._degradation.spares_quick
+        idle = self._backoff.is_active(time.monotonic()) or self.degradation.spares_quick
         # No speech follows the final, so there is nothing to translate.
         if self._translator is not None and self.commits.lead and not rest.text:
             nothing = replace(
@@ -206,7 +203,7 @@ class QuickPass:
             caption = self.commits.behind_lead(nothing, transcript)
         elif self._translator is not None and not idle:
             try:
-                made = self._translated(self._translator, rest, now, standing)
+                made = self._translated(self._translator, rest, standing)
             except EngineGoneError:
                 pass  # the end of the process is reported elsewhere, and the engine rests by itself
             except EngineError as error:
@@ -224,35 +221,30 @@ class QuickPass:
         self,
         translator: Translator,
         transcript: Transcript,
-        now_s: float,
         standing: Standing | None = None,
     ) -> Caption:
-        lang = self.settings.translate.target
         # A partial is soon replaced: only a whole one is worth a search.
         searches = self.settings.translate.final.search and transcript.utterance.is_whole
         with self.work_log.working():
             return translate(
                 translator,
                 transcript,
-                lang=lang,
-                handed_s=now_s,
-                free_s=now_s,
-                clock=time.monotonic,
+                lang=self.settings.translate.target,
                 request=TranslationRequest(standing=standing, rivals=() if searches else None),
                 church=self.settings.church,
-                glossary=self._glossaries.of(lang) if self._glossaries else None,
+                glossaries=self._glossaries,
             )
 
     def _failed(self, error: EngineError) -> None:
-        self._emit(Fault(self._stage, error.code, error.message))
+        self.emit(Fault(self.stage, error.code, error.message))
         self._backoff.failed(time.monotonic())
 
     def _hand_over(self, caption: Caption) -> None:
-        if self._drafts is None or self.final_engine_lost or self._degradation.spares_final:
-            self._emit(as_final(caption))
+        if self._drafts is None or self.final_engine_lost or self.degradation.spares_final:
+            self.emit(as_final(caption))
             return
         # The draft is on screen while its final is made.
-        self._emit(caption)
+        self.emit(caption)
         # Before it is queued, so the draft cannot come after its final.
         try:
             # Only a file that is played fast can wait for room.
@@ -260,10 +252,10 @@ class QuickPass:
         except queue.Full:
             # A wait here would delay the recognizer, so the draft becomes the final.
             self.full_drafts += 1
-            self._emit(as_final(caption))
+            self.emit(as_final(caption))
         else:
             if self.final_engine_lost:  # perhaps just now, after the queue was emptied
-                self._emit(as_final(caption))
+                self.emit(as_final(caption))
 
 
 class Quick(Worker):
@@ -271,18 +263,13 @@ class Quick(Worker):
 
     def __init__(
         self,
-        name: str,
-        *,
         quick: QuickPass,
         transcripts: TranscriptQueue,
-        degradation: Degradation,
-        emit: Emit,
         is_stale: Callable[[Utterance], bool],
     ) -> None:
-        super().__init__(name, emit)
+        super().__init__(quick.stage, quick.emit)
         self.quick = quick
         self._transcripts = transcripts
-        self._degradation = degradation
         self._is_stale = is_stale
         self._partials = 0
         self._newest = 0
@@ -304,8 +291,12 @@ class Quick(Worker):
 
     def _take(self, transcript: Transcript) -> None:
         utterance = transcript.utterance
-        if self._is_stale(utterance) or not (utterance.is_whole or self._is_due()):
+        if self._is_stale(utterance):
             return
+        if not utterance.is_whole:
+            self._partials += 1
+            if self.quick.degradation.spares_partial(self._partials):
+                return
         current = self.quick.commits
         # What is filled in is older: the current sentence must keep its committed words.
         if utterance.id < self._newest:
@@ -315,10 +306,3 @@ class Quick(Worker):
         self.quick.commits.prefix(utterance, self.quick.settings.stt, transcript.lang)
         self.quick.take(transcript)
         self.quick.commits = current
-
-    def _is_due(self) -> bool:
-        """Whether to translate a partial, depending on how far this language keeps up."""
-        # The rung of all its stages, since partials cost the processor that they share.
-        self._partials += 1
-        rung = self._degradation.rung
-        return rung < Rung.FEWER_PARTIALS or (rung < Rung.NO_PARTIALS and self._partials % 2 == 0)

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Sequence
 from dataclasses import replace
 
 from pipeline.audio.level import level_dbfs, peak_dbfs
 from pipeline.church.fidelity.given_text import given
 from pipeline.config.schema import Church
 from pipeline.core.types import HEARD, Caption, Span, Transcript, Utterance
-from pipeline.dictionary.glossary import Glossary
+from pipeline.dictionary.glossary_store import GlossaryStore
 from pipeline.engines.protocols import PLAIN, Recognizer, TranslationRequest, Translator
 from pipeline.text.words import MARKS, UNSPACED
-
-Clock = Callable[[], float]
-"""Monotonic seconds."""
 
 
 def transcribe(
@@ -24,14 +22,13 @@ def transcribe(
     *,
     lang: str,
     free_s: float,
-    clock: Clock,
     prefix: Sequence[int] = (),
 ) -> Transcript:
     """Recognize an utterance. `free_s` is when the recognizer's thread became free.
 
     A partial begins with the committed tokens `prefix`.
     """
-    start_s = clock()
+    start_s = time.monotonic()
     # An eager utterance is recognized as a final: if silence lasts, its text is the final's.
     recognition = recognizer.recognize(utterance.pcm, final=utterance.is_whole, prefix=prefix)
     # A recognizer with a fallback sets the engine that was used.
@@ -45,7 +42,7 @@ def transcribe(
         level_dbfs=level_dbfs(utterance.pcm),
         peak_dbfs=peak_dbfs(utterance.pcm),
         # Not below 0: an idle engine has waited for the utterance, not the other way round.
-        span=Span(start_s, clock(), max(0.0, free_s - utterance.closed_s)),
+        span=Span(start_s, time.monotonic(), max(0.0, free_s - utterance.closed_s)),
     )
 
 
@@ -54,19 +51,20 @@ def translate(
     transcript: Transcript,
     *,
     lang: str,
-    handed_s: float,
-    free_s: float,
-    clock: Clock,
+    handed_s: float = 0.0,
+    free_s: float = 0.0,
     request: TranslationRequest = PLAIN,
     church: Church | None = None,
-    glossary: Glossary | None = None,
+    glossaries: GlossaryStore | None = None,
 ) -> Caption:
-    """Translate a transcript queued at `handed_s`; the caption is not yet final.
+    """Translate a transcript; the caption is not yet final.
+
+    It was queued at `handed_s`, and the translator's thread became free at `free_s`.
 
     The translator gets references and numbers in the form that `church` sets (`given`). The
-    `glossary` sets the translation of church words in a whole utterance.
+    glossary of `lang` sets the translation of church words in a whole utterance.
     """
-    start_s = clock()
+    start_s = time.monotonic()
     text, standing = transcript.text, request.standing
     # The committed part is counted in characters of the original text.
     is_free = standing is None or (
@@ -75,7 +73,8 @@ def translate(
     if church and is_free:
         text = given(text, transcript.lang, church)
     # Not for partials, which are soon replaced and have no time for this.
-    if glossary and transcript.utterance.is_whole:
+    glossary = glossaries.of(lang) if glossaries and transcript.utterance.is_whole else None
+    if glossary:
         request = replace(request, wanted=glossary.find(text))
     translation = translator.translate(text, request)
     return Caption(
@@ -85,7 +84,7 @@ def translate(
         engine=translation.engine,
         final=False,
         translation=translation,
-        span=Span(start_s, clock(), max(0.0, free_s - handed_s)),
+        span=Span(start_s, time.monotonic(), max(0.0, free_s - handed_s)),
     )
 
 

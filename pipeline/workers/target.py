@@ -23,9 +23,8 @@ from pipeline.core.reports import Emit, Rendition, Report, Retranslated
 from pipeline.core.types import Caption, Utterance
 from pipeline.dictionary.glossary_store import GlossaryStore
 from pipeline.engines.process.sharing import LanguageTranslator
-from pipeline.engines.protocols import Scorer
-from pipeline.protocol.caption import CaptionMessage
-from pipeline.workers.base import TargetEngines, Worker
+from pipeline.engines.protocols import Scorer, TargetEngines
+from pipeline.workers.base import Worker, stages
 from pipeline.workers.degradation import Degradation, Rung, Waits
 from pipeline.workers.queues import DRAFT_LIMIT, DraftQueue, Retranslation, TranscriptQueue
 from pipeline.workers.quick import Quick, QuickPass
@@ -37,9 +36,6 @@ HANG_GRACE_S = 2.0
 
 class TargetWorkers:
     """Translates what the transcribe thread hears into one target language."""
-
-    quick: QuickPass
-    """For the first target that of the transcribe thread, which the group sets."""
 
     def __init__(
         self,
@@ -64,7 +60,6 @@ class TargetWorkers:
         """
         self.lang = engines.lang
         self._final = engines.final
-        self._settings = settings
         self._emit = emit
         self._shed = shed
         self._glossaries = glossaries
@@ -76,7 +71,7 @@ class TargetWorkers:
         self.transcripts = TranscriptQueue(self._may_fill)
         self.retranslate = ask or self.transcripts.ask
         """Requests a translation of an operator's text; Retranslated reports follow. No wait."""
-        self._stage, final_stage = engines.stages(is_first=self._is_first)
+        stage, final_stage = stages(engines.lang, is_first=self._is_first)
         self.translate: Translate | None = None
         if engines.final is not None:
             self.translate = Translate(
@@ -93,27 +88,20 @@ class TargetWorkers:
             )
         self.workers: list[Worker] = [] if self.translate is None else [self.translate]
         """Its own threads."""
+        self.quick = QuickPass(
+            settings=settings,
+            translator=engines.partial,
+            drafts=self.drafts if engines.final else None,
+            degradation=self.degradation,
+            emit=self.tell,
+            stage=stage,
+            shed=shed,
+            glossaries=glossaries,
+            is_needed=self._is_first,
+        )
+        """The first target's belongs to the transcribe thread."""
         if not self._is_first:
-            self.quick = QuickPass(
-                settings=settings,
-                translator=engines.partial,
-                drafts=self.drafts if engines.final else None,
-                degradation=self.degradation,
-                emit=self.tell,
-                stage=self._stage,
-                shed=shed,
-                glossaries=glossaries,
-                is_needed=False,
-            )
-            reads = Quick(
-                self._stage,
-                quick=self.quick,
-                transcripts=self.transcripts,
-                degradation=self.degradation,
-                emit=self.tell,
-                is_stale=is_stale,
-            )
-            self.workers.insert(0, reads)
+            self.workers.insert(0, Quick(self.quick, self.transcripts, is_stale))
         self.is_resting = False
         """Whether nobody watches and nothing is translated."""
 
@@ -143,7 +131,7 @@ class TargetWorkers:
 
     def configure(self, settings: Settings) -> None:
         """Use these settings from the next utterance on."""
-        self._settings = self.quick.settings = settings
+        self.quick.settings = settings
         if self.translate is not None:
             self.translate.settings = settings
 
@@ -172,10 +160,6 @@ class TargetWorkers:
         quick_s = self.quick.work_log.since(since_s, now_s)
         return Waits(max(0.0, now_s - since_s), quick_s, final_s)
 
-    def lag_s(self, now_s: float) -> float:
-        """Return the longest wait of a text; 0.0 if nothing waits."""
-        return self.waits(now_s).longest_s
-
     def observe(self, now_s: float) -> bool:
         """Go up or down this language's ladder; return whether the rung has changed."""
         # A file played as fast as possible cannot fall behind the clock.
@@ -199,10 +183,6 @@ class TargetWorkers:
         self.quick.final_engine_lost = hangs
         return new
 
-    def go_on(self, final: CaptionMessage) -> None:
-        """Let the current speech continue a reopened final."""
-        self.quick.go_on(final)
-
     def forget(self) -> None:
         """Translate the next speech without context from earlier captions."""
         if self.translate is not None:
@@ -220,7 +200,7 @@ class TargetWorkers:
         """Close the queues of a thread that failed; may be repeated."""
         if "transcribe" in ended:
             self.transcripts.close()
-        if self._stage in ended:
+        if self.quick.stage in ended:
             # A full queue is no problem: its reader is alive, and `release` is called again.
             with suppress(queue.Full):
                 self.drafts.put_nowait(None)
@@ -246,10 +226,10 @@ class TargetWorkers:
     def _checked(self, made: Caption) -> Caption:
         """Return a caption compared with its source; a final is also judged."""
         # In the thread that made it, since the main thread only shows captions.
-        store = self._glossaries
+        church, store = self.quick.settings.church, self._glossaries
         glossary, names = (store.of(made.lang), store.names) if store else (None, ())
-        made = checked(made, self._settings.church, glossary, names)
-        is_judged = self._judge and self._settings.church.doubt and made.final
+        made = checked(made, church, glossary, names)
+        is_judged = self._judge and church.doubt and made.final
         return self._judge.judged(made) if self._judge and is_judged else made
 
     def _may_fill(self) -> bool:

@@ -6,23 +6,22 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 import structlog
 
-from pipeline.config.schema import Settings
 from pipeline.core.errors import EngineCancelledError, EngineError, EngineGoneError
-from pipeline.core.reports import Emit, Fault
+from pipeline.core.reports import Fault
 from pipeline.core.types import SAMPLE_RATE, Recognition, Transcript, Utterance
 from pipeline.dictionary.matcher import correct
 from pipeline.dictionary.store import Dictionary
 from pipeline.engines.ctranslate2.lost_tail import joined
-from pipeline.engines.protocols import MultilingualRecognizer, Recognizer, Translator
+from pipeline.engines.protocols import MultilingualRecognizer, Recognizer
 from pipeline.text.hallucinations import reason
 from pipeline.text.language_check import gibberish
 from pipeline.text.sentences import goes_on, is_ended, is_fragment, weights_of, without_guessed_end
 from pipeline.workers.base import Worker
-from pipeline.workers.degradation import Degradation
-from pipeline.workers.queues import DraftQueue, Retranslation, TranscriptQueue, UtteranceQueue
+from pipeline.workers.queues import Retranslation, TranscriptQueue, UtteranceQueue
 from pipeline.workers.quick import QuickPass
 from pipeline.workers.steps import transcribe
 
@@ -38,43 +37,26 @@ class Transcribe(Worker):
     def __init__(
         self,
         *,
-        settings: Settings,
+        quick: QuickPass,
         recognizer: Recognizer,
-        partial: Translator | None,
         dictionary: Dictionary,
         utterances: UtteranceQueue,
-        drafts: DraftQueue | None,
-        degradation: Degradation,
-        emit: Emit,
         shed: bool,
         expect_more: Callable[[Utterance, float], None] = lambda *_: None,
         extra_targets: Sequence[TranscriptQueue] = (),
     ) -> None:
-        """`expect_more` gets the probability, 0..1, that each whole text goes on.
-
-        `extra_targets` are the queues of all target languages except the first.
+        """`quick` is the first target's, and has the current settings; `extra_targets` are the
+        queues of the others. `expect_more` gets the probability that each whole text goes on.
         """
-        super().__init__("transcribe", emit)
-        self.settings = settings
-        """Current settings, set by the main thread. A change applies from the next utterance."""
-        self.spoken = SpokenLanguage(settings.translate.spoken)
-        self.quick = QuickPass(
-            settings=settings,
-            translator=partial,
-            drafts=drafts,
-            degradation=degradation,
-            emit=emit,
-            stage=self.name,
-            shed=shed,
-            glossaries=dictionary.glossaries,
-        )
-        """The first target's."""
+        super().__init__(quick.stage, quick.emit)
+        self.spoken = SpokenLanguage(quick.settings.translate.spoken)
+        self.quick = quick
         self._recognizer = recognizer
         self._dictionary = dictionary
         self._utterances = utterances
         self._expect_more = expect_more
         self._extra_targets = extra_targets
-        self._commits = self.quick.commits
+        self._commits = quick.commits
         self._shed = shed
         self._free_s = 0.0
         self._doing: Utterance | None = None
@@ -107,10 +89,6 @@ class Transcribe(Worker):
         self.quick.load()
         for lang in self.spoken.langs:
             weights_of(lang)  # now, since the file may be unavailable during a service
-
-    def configure(self, settings: Settings) -> None:
-        """Use these settings from the next utterance on."""
-        self.settings = self.quick.settings = settings
 
     def work(self) -> None:
         """Take utterances until their queue is closed and empty."""
@@ -169,10 +147,10 @@ class Transcribe(Worker):
 
         A fragment goes on: a slow speaker's one or two words can be longer than `fragment_ms`.
         """
-        text, stt = transcript.text, self.settings.stt
-        if is_fragment(text) or not (stt.hotwords or is_ended(text)):
+        text, settings = transcript.text, self.quick.settings
+        if is_fragment(text) or not (settings.stt.hotwords or is_ended(text)):
             return 1.0
-        return goes_on(text, transcript.lang) if self.settings.vad.hold_ms > 0 else 0.0
+        return goes_on(text, transcript.lang) if settings.vad.hold_ms > 0 else 0.0
 
     def _transcript(self, utterance: Utterance) -> Transcript:
         """Recognize and correct.
@@ -180,14 +158,17 @@ class Transcribe(Worker):
         A final falls back on its last partial after an engine error, or if the recognizer runs
         away, since it understood the partial.
         """
-        stt = self.settings.stt
+        stt = self.quick.settings.stt
         # Set each time, since a reload or an operator's new rule changes them.
         self._recognizer.hotwords = self._dictionary.hotwords if stt.hotwords else ""
         try:
             transcript = self._recognized(utterance)
         except EngineGoneError:
             # Not one of the errors in a row: its keeper replaces the process and reports it.
-            return self._without_recognizer(utterance)
+            if utterance.is_whole:
+                message = "The recognizer's process ended twice over one utterance."
+                self.emit(Fault(self.name, "stt-failed", message))
+            return self._fallback(utterance, "stt-failed")
         except EngineCancelledError:
             # A subclass of EngineError, but no fault of the engine.
             raise
@@ -252,10 +233,7 @@ class Transcribe(Worker):
         return correct(self._dictionary.lexicon_of(whole.lang), whole)
 
     def _recognized(self, utterance: Utterance) -> Transcript:
-        """Recognize; retry a final once if the recognizer's process ends meanwhile.
-
-        The retry waits for the next process. A partial needs no retry: another one follows soon.
-        """
+        """Recognize in the expected language, and again if another one was spoken."""
         transcript = self._recognized_in(self.spoken.expected, utterance)
         if len(self.spoken.langs) == 1:
             return transcript
@@ -273,33 +251,20 @@ class Transcribe(Worker):
         return self._recognized_in(lang, utterance)
 
     def _recognized_in(self, lang: str, utterance: Utterance) -> Transcript:
+        """Recognize; retry a final once if the recognizer's process ends meanwhile."""
         self._doing = utterance
         if isinstance(self._recognizer, MultilingualRecognizer):
             self._recognizer.lang = lang
-        prefix = self._commits.prefix(utterance, self.settings.stt, lang)
-        # One attempt for a partial, since another one follows; two for a final.
-        for is_last in (not utterance.is_whole, True):
-            try:
-                return transcribe(
-                    self._recognizer,
-                    utterance,
-                    lang=lang,
-                    free_s=self._free_s,
-                    clock=time.monotonic,
-                    prefix=prefix,
-                )
-            except EngineGoneError:
-                if is_last:
-                    raise
-        raise AssertionError  # the last attempt either returns or raises
-
-    def _without_recognizer(self, utterance: Utterance) -> Transcript:
-        """Return the fallback for an utterance on which the recognizer's process ended."""
-        code = "stt-failed"
-        if utterance.is_whole:
-            message = "The recognizer's process ended twice over one utterance."
-            self.emit(Fault(self.name, code, message))
-        return self._fallback(utterance, code)
+        prefix = self._commits.prefix(utterance, self.quick.settings.stt, lang)
+        attempt = partial(
+            transcribe, self._recognizer, utterance, lang=lang, free_s=self._free_s, prefix=prefix
+        )
+        try:
+            return attempt()
+        except EngineGoneError:
+            if not utterance.is_whole:  # another partial follows soon
+                raise
+        return attempt()  # waits for the next process
 
     def _fallback(self, utterance: Utterance, code: str) -> Transcript:
         if last := self._heard_before(utterance):

@@ -27,7 +27,7 @@ from pipeline.text.sentences import HALF, split
 from pipeline.workers.base import FAULTS_IN_A_ROW, Worker, WorkLog
 from pipeline.workers.degradation import Degradation
 from pipeline.workers.previous import PreviousCaptions
-from pipeline.workers.queues import Draft, DraftQueue, Retranslation
+from pipeline.workers.queues import MOST_ATTEMPTS, Draft, DraftQueue, Retranslation
 from pipeline.workers.steps import as_final, blend, translate
 
 _STREAM_S = 0.25
@@ -94,11 +94,6 @@ class Translate(Worker):
         return self._translator.deadline_s
 
     @property
-    def waiting(self) -> int:
-        """Drafts in the queue."""
-        return self._drafts.qsize()
-
-    @property
     def degraded_reason(self) -> str:
         """Why the translator is degraded, "" when it is not."""
         own = self._translator.degraded_reason
@@ -161,7 +156,7 @@ class Translate(Worker):
             try:
                 made = self._retranslated(request)
             except EngineCancelledError:
-                if request.may_repeat:
+                if request.attempts < MOST_ATTEMPTS:
                     # The quick translation stays on screen until the next attempt.
                     self._drafts.ask(request)
                     return
@@ -174,16 +169,12 @@ class Translate(Worker):
         self.emit(Retranslated(request.ticket, as_final(best) if best else None, self._lang))
 
     def _retranslated(self, request: Retranslation) -> Caption | None:
-        now = time.monotonic()
         caption = translate(
             self._translator,
             request.transcript,
             lang=self._lang,
-            handed_s=now,
-            free_s=now,
-            clock=time.monotonic,
             church=self.settings.church,
-            glossary=self._glossaries.of(self._lang) if self._glossaries else None,
+            glossaries=self._glossaries,
         )
         if _unusable(caption):
             return None
@@ -231,7 +222,6 @@ class Translate(Worker):
                 lang=self._lang,
                 handed_s=handed_s,
                 free_s=self._free_s,
-                clock=time.monotonic,
                 request=TranslationRequest(
                     on_text=self._streamer(draft) if may_stream else None,
                     # A draft may be the source text, which is in another language.
@@ -243,7 +233,7 @@ class Translate(Worker):
                     previous=previous,
                 ),
                 church=self.settings.church,
-                glossary=self._glossaries.of(self._lang) if self._glossaries else None,
+                glossaries=self._glossaries,
             )
         except EngineCancelledError:
             return None

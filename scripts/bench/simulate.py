@@ -53,6 +53,7 @@ from pipeline.models.automatic import own_pauses
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.workers.degradation import Degradation
 from pipeline.workers.queues import DRAFT_LIMIT, DraftQueue, UtteranceQueue
+from pipeline.workers.quick import QuickPass
 from pipeline.workers.transcriber import Transcribe
 from pipeline.workers.translator import Translate
 from scripts.bench import recordings, report_section
@@ -122,16 +123,21 @@ class Simulation:
         self._at_s = 0.0
         self._resumable: int | None = None
         self.seen: list[Sighting] = []
-        degradation = Degradation()
+        degradation, dictionary = Degradation(), Dictionary(settings)
         self._transcribe = Transcribe(
-            settings=settings,
+            quick=QuickPass(
+                settings=settings,
+                translator=engines.partial,
+                drafts=self._drafts if engines.final else None,
+                degradation=degradation,
+                emit=self._report,
+                stage="transcribe",
+                shed=True,
+                glossaries=dictionary.glossaries,
+            ),
             recognizer=engines.recognizer,
-            partial=engines.partial,
-            dictionary=Dictionary(settings),
+            dictionary=dictionary,
             utterances=self._utterances,
-            drafts=self._drafts if engines.final else None,
-            degradation=degradation,
-            emit=self._report,
             shed=True,
             expect_more=self._segmenter.expect_more,
         )
@@ -161,8 +167,8 @@ class Simulation:
             self._utterances.put(utterance)
             if utterance.cause == "resumed":
                 self._resumable = None
-            if (len(self._utterances) or utterance.cause == "partial") and (
-                taken := self._utterances.get()
+            if (len(self._utterances) or utterance.cause == "partial") and isinstance(
+                taken := self._utterances.take(), Utterance
             ):
                 self._transcribe.take(taken)
             while self._translate and not self._drafts.empty():

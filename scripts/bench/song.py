@@ -210,7 +210,7 @@ def hear(service: Service, *, with_songs: bool = True) -> Heard:
     listen.load()
 
     def read() -> None:
-        while mailbox.get() is not None:
+        while mailbox.take() is not None:
             pass
 
     reader = threading.Thread(target=read)

@@ -33,9 +33,9 @@ from pipeline.daemon.desk.operator_commands import OperatorCommands
 from pipeline.daemon.desk.service_notes import ServiceNotes
 from pipeline.dictionary.matcher import correct
 from pipeline.dictionary.store import Dictionary
+from pipeline.engines.protocols import TargetEngines
 from pipeline.records.health import Dropped, Queues
 from pipeline.session.recorder import SessionRecorder
-from pipeline.workers.base import TargetEngines
 from pipeline.workers.degradation import Degradation
 from pipeline.workers.group import HearingControls
 from pipeline.workers.queues import Retranslation

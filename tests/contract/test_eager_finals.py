@@ -41,6 +41,7 @@ from pipeline.session.recorder import SessionRecorder
 from pipeline.workers.degradation import LIMIT_S, Degradation, Rung, Waits
 from pipeline.workers.listener import Listen
 from pipeline.workers.queues import DraftQueue, UtteranceQueue
+from pipeline.workers.quick import QuickPass
 from pipeline.workers.transcriber import Transcribe
 from pipeline.workers.translator import Translate
 from tests.support.coordinator import CaptionScreen, CoordinatorFixture
@@ -141,14 +142,18 @@ class Line:
             emit=self.take,
         )
         self.transcribe = Transcribe(
-            settings=in_force,
+            quick=QuickPass(
+                settings=in_force,
+                translator=FakeTranslator("quick"),
+                drafts=self.drafts,
+                degradation=self.degradation,
+                emit=self.reports.append,
+                stage="transcribe",
+                shed=True,
+            ),
             recognizer=self.recognizer,
-            partial=FakeTranslator("quick"),
             dictionary=Dictionary(in_force),
             utterances=self.utterances,
-            drafts=self.drafts,
-            degradation=self.degradation,
-            emit=self.reports.append,
             shed=True,
             expect_more=segmenter.expect_more,
         )
@@ -183,8 +188,8 @@ class Line:
     def recognize(self) -> bool:
         if not len(self.utterances) and self.utterances._partial is None:
             return False
-        utterance = self.utterances.get()
-        if utterance is not None:
+        utterance = self.utterances.take()
+        if isinstance(utterance, Utterance):
             self.transcribe.take(utterance)
         return True
 

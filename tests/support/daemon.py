@@ -17,8 +17,8 @@ from pipeline.config.loader import load
 from pipeline.config.schema import Settings
 from pipeline.daemon.life.app import App
 from pipeline.dictionary.store import Dictionary
-from pipeline.engines.protocols import Recognizer, Translator
-from pipeline.workers.base import Engines, TargetEngines
+from pipeline.engines.protocols import Recognizer, TargetEngines, Translator
+from pipeline.workers.base import Engines
 from tests.support.fakes import (
     FakeDetector,
     FakeRecognizer,

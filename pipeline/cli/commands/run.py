@@ -16,6 +16,8 @@ from urllib.parse import urlsplit
 
 import structlog
 
+from pipeline.audio.silero_vad import Silero
+from pipeline.audio.song_head import LinearSongDetector
 from pipeline.cli import streams
 from pipeline.cli.options import (
     Commands,
@@ -43,7 +45,7 @@ from pipeline.models.automatic import FIRST, names_in_use, recognizer_name
 from pipeline.models.registry import STARTER as STARTER_MODEL
 from pipeline.session.reader import read_journal, start_utc
 from pipeline.session.retention import discard_failed_start, discard_if_empty, give_back_notes
-from pipeline.workers.base import Engines, TargetEngines
+from pipeline.workers.base import Engines
 
 log = structlog.get_logger()
 
@@ -171,16 +173,10 @@ def _caption(
         def session(settings: Settings) -> App:
             engines = Engines(
                 source=factory.audio_source(settings, loop=loop),
-                detector=factory.speech_detector(),
-                songs=factory.song_detector(),
+                detector=Silero(),
+                songs=LinearSongDetector(),
                 recognizer=processes.recognizer,
-                targets=(
-                    TargetEngines(settings.translate.target, processes.partial, processes.final),
-                    *(
-                        TargetEngines(each.lang, each.partial, each.final)
-                        for each in processes.extra_targets
-                    ),
-                ),
+                targets=processes.targets,
                 compare=processes.compare,
                 speaker=processes.speaker,
             )

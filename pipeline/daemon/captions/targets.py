@@ -102,7 +102,7 @@ class Targets:
             case Utterance():
                 for each, heard in self._hearing(report):
                     if reopened := each.coordinator.on_resumed(heard):
-                        each.workers.go_on(reopened)
+                        each.workers.quick.go_on(reopened)
             case Settled(id=key):
                 final, *_ = [each.coordinator.on_settled(key) for each in self._awake()]
                 self._on_settled(final)
@@ -210,7 +210,7 @@ class Targets:
                 is_resting=each.workers.is_resting,
                 rung=RUNG_NAMES[each.workers.degradation.rung],
                 waiting=each.workers.waiting,
-                lag_s=round(each.workers.lag_s(now_s), 2),
+                lag_s=round(each.workers.waits(now_s).longest_s, 2),
                 setback=each.workers.degraded_reason,
             )
             for each in self._targets[1:]

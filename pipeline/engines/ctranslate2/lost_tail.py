@@ -17,6 +17,7 @@ import numpy as np
 from pipeline.audio.level import level_dbfs
 from pipeline.core.types import SAMPLE_RATE, Pcm, Recognition
 from pipeline.text.hallucinations import UNSURE_LOGPROB, reason
+from pipeline.text.words import words
 
 LOST_S = 1.0
 """With more speech after the last word, words are missing; complete texts leave at most 0.7 s."""
@@ -63,7 +64,7 @@ def last_word(
     A word begins with white space. `path` holds (token index, frame) pairs in order; the index
     after the last token means the end of the text.
     """
-    spoken = [i for i, piece in enumerate(pieces) if any(sign.isalnum() for sign in piece)]
+    spoken = [i for i, piece in enumerate(pieces) if any(map(str.isalnum, piece))]
     if not spoken:
         return None
     last = first = spoken[-1]
@@ -124,11 +125,7 @@ def joined(first: Recognition, rest: Recognition) -> Recognition:
 
 def _repeated(ended: Sequence[str], begun: Sequence[str]) -> int:
     """Return how many words at the end of one text are also at the start of the next."""
-    before, after = [_plain(word) for word in ended], [_plain(word) for word in begun]
+    before, after = list(map(words, ended)), list(map(words, begun))
     # The longest first: in "no, no" two words are repeated, not one.
     counts = range(min(_REPEATED, len(before), len(after)), 0, -1)
     return next((count for count in counts if before[-count:] == after[:count]), 0)
-
-
-def _plain(word: str) -> str:
-    return "".join(filter(str.isalnum, word)).casefold()

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from pipeline.church.fidelity.term_slots import words_in
@@ -141,24 +142,24 @@ class Marian:
     def score(
         self, text: str, targets: Sequence[str], previous: SentencePair | None = None
     ) -> list[tuple[float, float]]:
-        """Return each translation's mean log-probability, and that of its least likely token.
-
-        Raises EngineError `marian-failed`, also if a damaged model returns values that are not
-        finite.
+        """See `Scorer`. Raises EngineError `marian-failed`, also if a damaged model returns values
+        that are not finite.
         """
         try:
-            before = self._before(text, previous)
-            source = self._asked(before.source + self._source.encode(text, out_type=str))
-            made = self._target.encode(list(targets), out_type=str)
-            pieces = [before.target + each for each in made]
-            scored = self._translator.score_batch([source] * len(pieces), pieces)
+            found = self._logprobs(text, targets, self._before(text, previous))
         except Exception as error:
             raise EngineError("marian-failed", f"{self.name}: {error}.") from error
-        # The score of the previous sentence is the same for all.
-        found = [each.log_probs[len(before.target) :] for each in scored]
         if not all(logprobs and all(map(math.isfinite, logprobs)) for logprobs in found):
             raise EngineError("marian-failed", f"{self.name}: it gives a translation no score.")
-        return [(sum(logprobs) / len(logprobs), min(logprobs)) for logprobs in found]
+        return [(fmean(logprobs), min(logprobs)) for logprobs in found]
+
+    def _logprobs(self, text: str, targets: Sequence[str], before: _Before) -> list[list[float]]:
+        """Return the log-probabilities of each translation's tokens."""
+        source = self._asked(before.source + self._source.encode(text, out_type=str))
+        pieces = [before.target + each for each in self._target.encode(list(targets), out_type=str)]
+        scored = self._translator.score_batch([source] * len(pieces), pieces)
+        # The score of the previous sentence is the same for all.
+        return [each.log_probs[len(before.target) :] for each in scored]
 
     def _parts(
         self, text: str, cut: Sequence[str], request: TranslationRequest, beam: int
@@ -262,8 +263,6 @@ class Marian:
         pieces: Sequence[str],
         wanted: Sequence[WantedTerm],
     ) -> Translation:
-        source = self._asked(self._source.encode(text, out_type=str))
-
         def weigh(term: WantedTerm) -> list[float]:
             # A term's place is in characters, but attention is per piece.
             first, end = (
@@ -273,9 +272,7 @@ class Marian:
             return word_weights(words_in(made.text), self._until(pieces), looks)
 
         def score(texts: Sequence[str]) -> list[float]:
-            targets = self._target.encode(list(texts), out_type=str)
-            scored = self._translator.score_batch([source] * len(targets), targets)
-            return [sum(each.log_probs) / len(each.log_probs) for each in scored]
+            return [fmean(each) for each in self._logprobs(text, texts, _Before([], []))]
 
         done = repair(
             made.text, made.avg_logprob or 0.0, wanted, said=text, weigh=weigh, score=score

@@ -41,27 +41,21 @@ class Written:
         return sum(self.logprobs) / max(1, len(self.logprobs))
 
 
+@dataclass(frozen=True, slots=True)
 class Decoding:
-    """The answer of a model to a prompt, which is already evaluated.
+    """The answer of a model to a prompt, which is already evaluated. Methods raise LlamaError."""
 
-    `cap` is the most tokens. `repeats` is how often something may occur in a row. `guesses` is how
-    many draft tokens are checked at once. `ends` detects the end token. `check` is called for each
-    token and may raise. Methods raise LlamaError.
-    """
-
-    def __init__(
-        self,
-        model: Llama,
-        *,
-        cap: int,
-        repeats: int,
-        guesses: int,
-        ends: Callable[[int], bool],
-        check: Callable[[], None],
-    ) -> None:
-        self._model, self._cap = model, cap
-        self._repeats, self._guesses = repeats, guesses
-        self._ends, self.check = ends, check
+    model: Llama
+    cap: int
+    """The most tokens."""
+    repeats: int
+    """How often something may occur in a row."""
+    guesses: int
+    """How many draft tokens are checked at once."""
+    ends: Callable[[int], bool]
+    """Detects the end token."""
+    check: Callable[[], None]
+    """Called for each token; may raise."""
 
     def write(self, draft: Draft, grow: Callable[[bytes], None]) -> Written:
         """Decode the answer; `grow` gets the bytes of each token."""
@@ -69,19 +63,19 @@ class Decoding:
         made = written.tokens
         for token, logprob, foretold in self._greedy(draft, made):
             written.logprobs.append(logprob)
-            if self._ends(token):
+            if self.ends(token):
                 written.stopped = "end"
                 break
             made.append(token)
             written.drafted += foretold
             # Before the text is shown: the token that completes a loop is cut off.
-            if loop := repetition.at_end(made, self._repeats):
+            if loop := repetition.at_end(made, self.repeats):
                 written.stopped, written.loop = "loop", loop
                 break
-            grow(self._model.piece(token))
+            grow(self.model.piece(token))
             # Once per token: a deadline is exceeded by at most the time of one token.
             self.check()
-            if len(made) >= self._cap:
+            if len(made) >= self.cap:
                 break
         return written
 
@@ -95,15 +89,15 @@ class Decoding:
         while True:
             yield token, logprob, False
             # 1 is for the token itself, which is fed before its guesses.
-            most = min(self._guesses, self._model.room - 1)
+            most = min(self.guesses, self.model.room - 1)
             place = place_in(draft.tokens, made)
             guesses = draft.tokens[place : place + most] if place is not None else []
-            self._model.feed([token, *guesses], every=True)
+            self.model.feed([token, *guesses], every=True)
             for count, guessed in enumerate(guesses):
                 token, logprob = self._choose(draft, (place or 0) + count, count)
                 if token != guessed:
                     # Tokens after a wrong guess are in the cache and must be removed.
-                    self._model.forget(len(guesses) - count)
+                    self.model.forget(len(guesses) - count)
                     break
                 yield token, logprob, True
             else:
@@ -120,7 +114,7 @@ class Decoding:
         # Without a bias a guess only saves time: the most likely token is taken.
         if draft.bias and place is not None and place < len(draft.tokens):
             guess = draft.tokens[place]
-        token, logprob, drafted = self._model.best_and(guess, fed)
+        token, logprob, drafted = self.model.best_and(guess, fed)
         if guess is None or place is None:
             return token, logprob
         if draft.keeps(place, drafted, logprob):

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal, TypedDict
+from typing import Any, Literal
 
 import structlog
 
@@ -18,7 +18,7 @@ from pipeline.engines import prompts
 from pipeline.engines.borrowed_words import keeps_borrowed
 from pipeline.engines.llama_cpp import llama
 from pipeline.engines.llama_cpp.decoding import Bias, Decoding, Draft, Written, count_within
-from pipeline.engines.llama_cpp.gemma_terms import Answer, AnswerScorer, repair_answer
+from pipeline.engines.llama_cpp.gemma_terms import AnswerScorer
 from pipeline.engines.output import WholeWords, growing, join, one_line
 from pipeline.engines.protocols import (
     PLAIN,
@@ -28,7 +28,7 @@ from pipeline.engines.protocols import (
     until_deadline,
 )
 from pipeline.engines.specification import setting
-from pipeline.engines.term_repair import Repaired, lacking
+from pipeline.engines.term_repair import Repaired, lacking, repair
 from pipeline.text import repetition, sentences
 
 log = structlog.get_logger()
@@ -98,12 +98,6 @@ def _alternatives(parts: Sequence[Translation]) -> tuple[Alternative, ...]:
     return tuple(found)
 
 
-class _Settings(TypedDict):
-    threads: int
-    context: int
-    batch: int
-
-
 class Gemma:
     """A Translator on a GGUF file.
 
@@ -120,7 +114,7 @@ class Gemma:
         self,
         path: Path,
         *,
-        prompt: Literal["auto", "translategemma", "starter", "examples"] = "auto",
+        prompt: prompts.Style | Literal["auto"] = "auto",
         source: str = "en",
         target: str = "es",
         gpu_layers: int = 0,
@@ -141,9 +135,9 @@ class Gemma:
         # Share 0: earlier processes died on the GPU, each with fewer layers on it.
         self._gpu_layers = gpu_layers if gpu_share else 0
         self._gpu_share = gpu_share
-        self._settings = _Settings(threads=threads, context=context, batch=batch)
+        self._settings: dict[str, Any] = {"threads": threads, "context": context, "batch": batch}
         self._most_guesses = draft
-        self._ends_at_line = False
+        self._end = prompts.END_OF_TURN
         self._lead = ""
         self.deadline_s = deadline_s
         self.is_cancelled = never
@@ -162,7 +156,7 @@ class Gemma:
         # First: a language that no prompt can name is detected without the weights.
         prompt = prompts.render(self._style, "", self._source, self.target, self._section)
         key = setting(self._section, "model")
-        self._ends_at_line = prompt.end == "\n"
+        self._end = prompt.end
         if self._path.is_dir():
             raise ModelError(
                 "model-wrong-kind",
@@ -287,19 +281,28 @@ class Gemma:
         is_quick = time.monotonic() - began_s < quick_s
         made = written.tokens
         kept = repetition.cut(made, written.loop, repeats) if written.loop else made
-        answer = Answer(source, prompt, kept, self._text(kept), written.mean)
+        text = self._text(kept)
+        scorer = AnswerScorer(self._llama, prompt, kept, encode=self._as_answer, check=check)
         try:
-            done = repair_answer(self._llama, answer, wanted, encode=self._as_answer, check=check)
+            # The rest is never decoded again: a large model would take too long.
+            done = repair(
+                text,
+                written.mean,
+                wanted,
+                said=source,
+                weigh=lambda term: scorer.weights(text, term),
+                score=scorer.score,
+            )
         except EngineCancelledError:
             raise
         # The deadline passed while a term was inserted: keep the finished answer.
         except EngineError:
-            done = Repaired(answer.text)
+            done = Repaired(text)
         found: tuple[Alternative, ...] = ()
         is_unsure = written.whole_mean < _SURE
         if rivals and written.stopped == "end" and is_quick and is_unsure:
             missing = len(lacking(done.text, wanted))
-            others = self._others(decoding, written, answer, rivals)
+            others = self._others(decoding, written, prompt, text, rivals)
             found = (
                 Alternative(done.text, written.mean, written.whole_mean),
                 *(
@@ -313,7 +316,7 @@ class Gemma:
             text=done.text,
             engine=self.name,
             tokens=len(made),
-            avg_logprob=answer.mean if made else None,
+            avg_logprob=written.mean if made else None,
             prompt_tokens=len(prompt),
             reused_tokens=reused,
             draft_tokens=written.drafted,
@@ -323,31 +326,35 @@ class Gemma:
         )
 
     def _others(
-        self, decoding: Decoding, first: Written, answer: Answer, rivals: Sequence[str]
+        self,
+        decoding: Decoding,
+        first: Written,
+        prompt: Sequence[int],
+        text: str,
+        rivals: Sequence[str],
     ) -> list[Alternative]:
-        """Return the `rivals` of an answer, as many as the deadline allows."""
-        prompt = prompts.render(self._style, "", self._source, self.target)
-        end = self._llama.tokenize(prompt.end, special=True)
+        """Return the `rivals` of an answer `text`, as many as the deadline allows."""
+        end = self._llama.tokenize(self._end, special=True)
         found: dict[str, Alternative] = {}
         try:
             scorer = AnswerScorer(
                 self._llama,
-                answer.prompt,
+                prompt,
                 [*first.tokens, *end],
                 encode=self._as_answer,
                 check=decoding.check,
                 known=first.logprobs,
             )
-            for text in rivals:
-                logprobs = scorer.logprobs([*self._as_answer(text), *end])
+            for rival in rivals:
+                logprobs = scorer.logprobs([*self._as_answer(rival), *end])
                 own = logprobs[: -len(end)]
                 whole = sum(logprobs) / len(logprobs)
-                found.setdefault(text, Alternative(text, sum(own) / max(1, len(own)), whole))
+                found.setdefault(rival, Alternative(rival, sum(own) / max(1, len(own)), whole))
         except EngineCancelledError:
             raise
         except EngineError:  # the deadline has passed: return what is ready
             pass
-        found.pop(answer.text, None)
+        found.pop(text, None)
         return list(found.values())
 
     def _keeps_borrowed(self, source: str, first: str, other: str) -> bool:
@@ -363,10 +370,9 @@ class Gemma:
         """Return `draft` as answer tokens."""
         if not draft or (standing is None and not self._most_guesses):
             return _NOTHING
-        prompt = prompts.render(self._style, "", self._source, self.target)
         tokens = self._as_answer(draft)
         # With its end, so that a correct draft saves that step too.
-        end = self._llama.tokenize(prompt.end, special=True)
+        end = self._llama.tokenize(self._end, special=True)
         if standing is None:
             return Draft([*tokens, *end])
         pieces = [self._llama.piece(token) for token in tokens]
@@ -382,7 +388,7 @@ class Gemma:
 
     def _ends(self, token: int) -> bool:
         # A token may hold a line break and more. Text after the line break is not the answer.
-        if self._ends_at_line and b"\n" in self._llama.piece(token):
+        if self._end == "\n" and b"\n" in self._llama.piece(token):
             return True
         return self._llama.ends(token)
 

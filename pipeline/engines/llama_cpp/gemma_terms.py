@@ -8,72 +8,31 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pipeline.church.fidelity.term_slots import words_in
 from pipeline.core.terms import WantedTerm
 from pipeline.engines.llama_cpp import llama
 from pipeline.engines.output import one_line
-from pipeline.engines.term_repair import Repaired, repair
+from pipeline.text.commit_policy import common_beginning
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """A model's answer to a prompt, in tokens, and their mean log-probability."""
-
-    said: str
-    prompt: Sequence[int]
-    tokens: Sequence[int]
-    text: str
-    mean: float
-
-
-def repair_answer(
-    model: llama.Llama,
-    answer: Answer,
-    wanted: Sequence[WantedTerm],
-    *,
-    encode: Callable[[str], list[int]],
-    check: Callable[[], None],
-) -> Repaired:
-    """Insert missing terms into an answer. Raises LlamaError, or what `check` raises.
-
-    The rest is never decoded again: a large model would take too long.
-    """
-    scorer = AnswerScorer(model, answer.prompt, answer.tokens, encode=encode, check=check)
-    return repair(
-        answer.text,
-        answer.mean,
-        wanted,
-        said=answer.said,
-        weigh=lambda term: scorer.weights(answer.text, term),
-        score=scorer.score,
-    )
-
-
+@dataclass(slots=True)
 class AnswerScorer:
     """Compares texts with an answer that the model has just given to a prompt.
 
-    `encode` returns the tokens of a text as an answer. `check` is called between evaluations and
-    may raise. `known` are the log-probabilities of the answer's tokens. Methods raise LlamaError.
+    Methods raise LlamaError.
     """
 
-    def __init__(
-        self,
-        model: llama.Llama,
-        prompt: Sequence[int],
-        answer: Sequence[int],
-        *,
-        encode: Callable[[str], list[int]],
-        check: Callable[[], None],
-        known: Sequence[float] = (),
-    ) -> None:
-        self._model = model
-        self._prompt = list(prompt)
-        self._answer = list(answer)
-        self._encode = encode
-        self._check = check
-        self._known = list(known)
+    model: llama.Llama
+    prompt: Sequence[int]
+    answer: Sequence[int]
+    encode: Callable[[str], list[int]]
+    """Returns the tokens of a text as an answer."""
+    check: Callable[[], None]
+    """Called between evaluations; may raise."""
+    known: list[float] = field(default_factory=list)
+    """The log-probabilities of the answer's tokens."""
 
     def weights(self, text: str, term: WantedTerm) -> list[float]:
         """Return 1 for the word of the answer whose place suits the term best, and 0 for others.
@@ -84,7 +43,7 @@ class AnswerScorer:
         begins = self._word_of_token(words)
         firsts = sorted(
             # With and without a space: a word's first token depends on it.
-            {self._encode(said)[0] for form in term.forms for said in (form, f" {form}")}
+            {self.encode(said)[0] for form in term.forms for said in (form, f" {form}")}
         )
         best, chosen = -math.inf, -1
 
@@ -93,23 +52,19 @@ class AnswerScorer:
             if place in begins and max(likely) > best:
                 best, chosen = max(likely), begins[place]
 
-        self._known = self._read(0, self._answer, firsts, look)
+        self.known = self._read(0, self.answer, firsts, look)
         return [float(index == chosen) for index in range(len(words))]
 
     def score(self, texts: Sequence[str]) -> list[float]:
         """Return the mean log-probability of each text as the answer."""
-        found = (self.logprobs(self._encode(text)) for text in texts)
+        found = (self.logprobs(self.encode(text)) for text in texts)
         return [sum(logprobs) / max(1, len(logprobs)) for logprobs in found]
 
     def logprobs(self, tokens: list[int]) -> list[float]:
         """Return the log-probability of each token of another answer."""
         # The common prefix is in the model's cache: only the rest is evaluated.
-        kept = 0
-        while kept < min(len(tokens), len(self._answer), len(self._known)):
-            if tokens[kept] != self._answer[kept]:
-                break
-            kept += 1
-        return self._known[:kept] + self._read(kept, tokens, (), lambda *_: None)
+        kept = min(common_beginning(tokens, self.answer), len(self.known))
+        return self.known[:kept] + self._read(kept, tokens, (), lambda *_: None)
 
     def _read(
         self,
@@ -122,12 +77,12 @@ class AnswerScorer:
 
         `look` gets the index of each token and the log-probability of each of `others` there.
         """
-        self._model.prompt([*self._prompt, *tokens[:kept]], self._check)
+        self.model.prompt([*self.prompt, *tokens[:kept]], self.check)
         found: list[float] = []
 
         def note(place: int, fed: int) -> None:
             asked = [tokens[place], *others]
-            own, *likely = self._model.logprobs(asked, fed)
+            own, *likely = self.model.logprobs(asked, fed)
             found.append(own)
             look(place, likely)
 
@@ -136,11 +91,11 @@ class AnswerScorer:
             note(kept, -1)
         start = kept
         while start < len(tokens) - 1:
-            self._check()
-            fed = tokens[start : min(start + self._model.room, len(tokens) - 1)]
+            self.check()
+            fed = tokens[start : min(start + self.model.room, len(tokens) - 1)]
             if not fed:  # the context is full
                 break
-            self._model.feed(fed, every=True)
+            self.model.feed(fed, every=True)
             for index in range(len(fed)):
                 note(start + index + 1, index)
             start += len(fed)
@@ -151,8 +106,8 @@ class AnswerScorer:
         found: dict[int, int] = {}
         # Bytes are joined before decoding: two tokens may share one character.
         made, length = b"", 0
-        for place, token in enumerate(self._answer):
-            made += self._model.piece(token)
+        for place, token in enumerate(self.answer):
+            made += self.model.piece(token)
             until = len(one_line(made.decode(errors="replace")))
             for index, (start, _) in enumerate(words):
                 if length <= start < until:

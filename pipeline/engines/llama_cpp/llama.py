@@ -19,6 +19,7 @@ import numpy as np
 import structlog
 
 from pipeline.core.errors import EngineError
+from pipeline.text.commit_policy import common_beginning
 
 _MOST = 8
 """Most heads kept. For a model with 4 billion weights each one takes about 10 MB."""
@@ -158,12 +159,7 @@ class Llama:
 
     def _known(self, tokens: Sequence[int]) -> int:
         """Return how many leading tokens are evaluated; the last token must be evaluated again."""
-        known = 0
-        while known < min(len(tokens) - 1, len(self._evaluated)):
-            if tokens[known] != self._evaluated[known]:
-                break
-            known += 1
-        return known
+        return min(common_beginning(tokens, self._evaluated), max(0, len(tokens) - 1))
 
     def _keep_head(self) -> None:
         """Save the state of the head, without the tokens after it."""
@@ -198,7 +194,7 @@ class Llama:
     def feed(self, tokens: Sequence[int], *, every: bool = False) -> None:
         """Evaluate `tokens` after the earlier ones. Raises LlamaError; then the cache is empty.
 
-        With `every`, `best` works for the place after each of them.
+        With `every`, `best_and` works for the place after each of them.
         """
         # In a variable: the batch holds only the address, and Python would free the array.
         array = (ctypes.c_int32 * len(tokens))(*tokens)
@@ -221,18 +217,11 @@ class Llama:
         else:
             self.prompt(kept, lambda: None)
 
-    def best(self, place: int = -1) -> tuple[int, float]:
-        """Return the most likely next token and its log-probability. Raises LlamaError.
-
-        `place` is the place of the token before it, among the tokens last fed with `every`.
-        """
-        token, logprob, _ = self.best_and(None, place)
-        return token, logprob
-
     def best_and(self, other: int | None, place: int = -1) -> tuple[int, float, float]:
-        """Return what `best` returns, and the log-probability of the token `other`.
+        """Return the most likely next token, its log-probability, and that of the token `other`.
 
-        For None it is minus infinity.
+        For None that is minus infinity. `place` is the place of the token before it, among the
+        tokens last fed with `every`. Raises LlamaError.
         """
         pointer = self._c.llama_get_logits_ith(self._context, place)
         if not pointer:
@@ -253,7 +242,7 @@ class Llama:
     def logprobs(self, tokens: Sequence[int], place: int = -1) -> list[float]:
         """Return the log-probability of each of `tokens` as the next one. Raises LlamaError.
 
-        `place` is as in `best`.
+        `place` is as in `best_and`.
         """
         _, best, _ = self.best_and(None, place)
         pointer = self._c.llama_get_logits_ith(self._context, place)
@@ -283,7 +272,7 @@ class Llama:
         return settings
 
 
-def open_model(path: Path, gpu_layers: int) -> Any:
+def open_model(path: Path, gpu_layers: int, *, vocab_only: bool = False) -> Any:
     """Return llama.cpp's handle to the weights of a GGUF file. Raises LlamaError.
 
     The caller frees it.
@@ -292,6 +281,7 @@ def open_model(path: Path, gpu_layers: int) -> Any:
     # The list is global: errors of an earlier model would be reported for this one.
     _errors.clear()
     settings = c.llama_model_default_params()
+    settings.vocab_only = vocab_only
     # More than any model has: llama.cpp offloads as many as there are.
     settings.n_gpu_layers = gpu_layers if gpu_layers >= 0 else 0x7FFFFFFF
     if kernels().get("AMX_INT8") == "1":
@@ -321,18 +311,12 @@ def free(context: Any, model: Any) -> None:
 
 def layers(path: Path) -> int:
     """Return how many layers a GGUF file has, without reading weights; 0 if it does not say."""
-    c = library()
-    _errors.clear()
-    settings = c.llama_model_default_params()
-    settings.vocab_only = True
-    model = c.llama_model_load_from_file(str(path).encode(), settings)
-    if not model:
-        raise LlamaError(error_lines())
+    model = open_model(path, 0, vocab_only=True)
     try:
         architecture = metadata(model, "general.architecture")
         return int(metadata(model, f"{architecture}.block_count") or 0)
     finally:
-        c.llama_model_free(model)
+        library().llama_model_free(model)
 
 
 def has_gpu() -> bool:

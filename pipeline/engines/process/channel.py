@@ -1,14 +1,17 @@
 """Messages between two processes: a JSON object, followed by raw bytes such as samples.
 
-A frame is both lengths (two little-endian 32-bit numbers), the JSON, the bytes.
+A frame is both lengths (two little-endian 32-bit numbers), the JSON, the bytes. Lists arrive as
+tuples, since the values that are sent hold tuples.
 """
 
 from __future__ import annotations
 
+import json
 import math
 import socket
 import struct
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any, Final
 
 import orjson
@@ -56,7 +59,11 @@ class Channel:
         self, message: Mapping[str, Any], data: bytes | memoryview = b"", *, patience: Patience
     ) -> None:
         """Send a message and the bytes that belong to it."""
-        text = orjson.dumps(message, option=orjson.OPT_SERIALIZE_NUMPY)
+        try:
+            text = orjson.dumps(message, option=orjson.OPT_SERIALIZE_NUMPY)
+        except TypeError:  # a lone surrogate, which UTF-8 cannot encode: a question mark
+            told = json.dumps(message, default=asdict, ensure_ascii=False)
+            text = told.encode(errors="replace")
         # As bytes: the length of a view counts items, and each sample has four bytes.
         raw = memoryview(data).cast("B")
         # The samples are sent separately: joining them would copy a minute of audio.
@@ -66,7 +73,7 @@ class Channel:
     def receive(self, patience: Patience) -> tuple[dict[str, Any], bytearray]:
         """Return the next message and its bytes."""
         text_size, data_size = _HEAD.unpack(self._take(_HEAD.size, patience))
-        message: dict[str, Any] = orjson.loads(self._take(text_size, patience))
+        message: dict[str, Any] = _with_tuples(orjson.loads(self._take(text_size, patience)))
         return message, self._take(data_size, patience)
 
     def has_message(self, timeout_s: float = 0.0) -> bool:
@@ -108,3 +115,12 @@ class Channel:
                 raise EOFError
             rest = rest[count:]
         return whole
+
+
+def _with_tuples(value: Any) -> Any:
+    """Return a JSON value with tuples in place of its lists."""
+    if isinstance(value, list):
+        return tuple(map(_with_tuples, value))
+    if isinstance(value, dict):
+        return {key: _with_tuples(each) for key, each in value.items()}
+    return value

@@ -154,6 +154,8 @@ def _answer(
     engine: Any, request: dict[str, Any], data: bytearray, channel: Channel
 ) -> dict[str, Any]:
     if request["do"] == "score":
+        if not hasattr(engine, "score"):  # a server
+            raise EngineError("score-unknown", f"{engine.name} judges no translations.")
         previous = _pair(request["previous"])
         scores = engine.score(request["text"], request["targets"], previous)
         return {"is": "done", "value": {"scores": scores}}
@@ -177,17 +179,13 @@ def _answer(
     def grow(text: str) -> None:
         channel.send({"is": "text", "text": text}, patience=Patience())
 
-    # JSON turns tuples into lists, but these values are compared with others that hold tuples.
-    wanted = tuple(
-        WantedTerm(**(term | {each: tuple(term[each]) for each in ("forms", "foreign")}))
-        for term in request["wanted"]
-    )
+    standing = request["standing"]
     asked = TranslationRequest(
         on_text=grow if request["stream"] else None,
         draft=request["draft"],
-        standing=_standing(request["standing"]),
-        wanted=wanted,
-        rivals=None if request["rivals"] is None else tuple(request["rivals"]),
+        standing=Standing(**standing) if standing else None,
+        wanted=tuple(WantedTerm(**term) for term in request["wanted"]),
+        rivals=request["rivals"],
         previous=_pair(request["previous"]),
     )
     return {"is": "done", "value": engine.translate(request["text"], asked)}
@@ -195,11 +193,6 @@ def _answer(
 
 def _pair(value: dict[str, str] | None) -> SentencePair | None:
     return SentencePair(**value) if value else None
-
-
-def _standing(value: dict[str, Any] | None) -> Standing | None:
-    """Return a Standing with tuples in place of JSON's lists."""
-    return Standing(**{**value, "pieces": tuple(map(tuple, value["pieces"]))}) if value else None
 
 
 def _refusal(error: StarkError) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from pipeline.engines.process.channel import Channel, Patience
 from pipeline.engines.process.child import LOG_MARK, OUT_OF_MEMORY
 from pipeline.engines.process.deaths import OUT_OF_MEMORY_CODE, Cause, explained
 from pipeline.engines.process.memory import address_limit
-from pipeline.engines.specification import EngineSpec
+from pipeline.engines.specification import EngineSpec, Part
 
 log = structlog.get_logger()
 
@@ -65,12 +65,10 @@ class ChildProcess:
     A user of `channel` must hold `lock`. Raises OSError if no process can be started.
     """
 
-    def __init__(
-        self, engine: EngineSpec, *, part: str, niceness: int = 0, oom_score_adj: int = 0
-    ) -> None:
+    def __init__(self, engine: EngineSpec, part: Part) -> None:
         self.lock = threading.Lock()
         self._engine = engine
-        self._part = part
+        self._part = part.key
         self._cause: Cause | None = None
         self._killed_s: float | None = None
         self._rest = b""
@@ -78,14 +76,16 @@ class ChildProcess:
         self._addresses: int | None = None
         # Counted before the start: only a later kill can be of this process.
         self._oom_kills = _oom_kills()
-        command = own_python("pipeline.engines.process.child", str(os.getpid()), f"stark-{part}")
+        command = own_python(
+            "pipeline.engines.process.child", str(os.getpid()), f"stark-{part.key}"
+        )
         # The right side wins: a GOMP_SPINCOUNT from the environment is kept.
         self._process, ours, self._output = joining.start(command, _VARIABLES | own_environment())
         self.channel = Channel(ours)
         self._description = {
             "engine": engine.as_json(),
-            "niceness": niceness,
-            "oom_score_adj": oom_score_adj,
+            "niceness": part.niceness,
+            "oom_score_adj": part.oom_score_adj,
             "log_level": own_log_level(),
         }
         self.gpu_layers: int | None = None
@@ -117,10 +117,6 @@ class ChildProcess:
                 return False
             self._take(piece)
         return True
-
-    def has_answer(self) -> bool:
-        """Whether a message or the end can be read from the channel."""
-        return bool(joining.readable(0, self.channel.fileno()))
 
     def kill(self, cause: Cause) -> None:
         """Kill the process; any thread may call it. The first cause counts."""

@@ -23,10 +23,8 @@ or {"is": "error", ...} with the fields of the StarkError. Done and error also h
 from __future__ import annotations
 
 import math
-import threading
-import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, NoReturn
 
 import numpy as np
@@ -74,12 +72,6 @@ class EngineProcess(KeptProcess):
 
     work = Work()
     """Replaced as a whole after each call: another thread may read it."""
-    added_s = 0.0
-    """How long the last call took beyond the engine's own time: the transfer both ways."""
-
-    def __init__(self, spec: EngineSpec, part: Part, **options: Any) -> None:
-        super().__init__(spec, part, **options)
-        self._counting = threading.Lock()
 
     def _call(
         self,
@@ -93,7 +85,6 @@ class EngineProcess(KeptProcess):
         """Return the value of the answer. Raises EngineError or its subclass EngineGoneError."""
         # Read once: the keeper may replace the process at any time.
         child, patience = self.take_child(), Patience(patience_s)
-        start_s = time.perf_counter()
         # With each request: the settings may change while the engine runs.
         message = {**request, "log_level": own_log_level()}
         try:
@@ -121,14 +112,13 @@ class EngineProcess(KeptProcess):
             child.kill(Cause("engine-crashed", "answered nonsense"))
             self.lose(child)
         # Each time: the server behind an engine may have gone or come back.
-        self.note_reason(answer.get("degraded_reason", ""))
+        self._own_reason = answer.get("degraded_reason", "")
         if answer["is"] == "error":
             self._raise(answer, child)
-        self.added_s = time.perf_counter() - start_s - answer["took_s"]
         value: dict[str, Any] = answer["value"]
         if sent:
             value["data"] = sent
-        with self._counting:  # another thread may request a score
+        with self._changed:  # another thread may request a score
             self.work = Work(
                 self.work.busy_s + answer["took_s"],
                 self.work.prompt_tokens + value.get("prompt_tokens", 0),
@@ -182,7 +172,7 @@ class RecognizerProcess(EngineProcess):
         request = {
             "do": "recognize",
             "final": final,
-            "prefix": list(prefix),
+            "prefix": prefix,
             "hotwords": self.hotwords,
             "lang": self.lang,
         }
@@ -198,9 +188,7 @@ class RecognizerProcess(EngineProcess):
         is_measured = all(word["probability"] is not None for word in heard)
         words = tuple(Word(**word) for word in heard) if is_measured else ()
         tokens = tuple(Token(**token) for token in value.pop("tokens"))
-        ends_s = tuple(value.pop("ends_s"))
-        langs = tuple((lang, share) for lang, share in value.pop("langs"))
-        return Recognition(**value, words=words, tokens=tokens, ends_s=ends_s, langs=langs)
+        return Recognition(**value, words=words, tokens=tokens)
 
 
 class TranslatorProcess(EngineProcess):
@@ -214,19 +202,17 @@ class TranslatorProcess(EngineProcess):
         """The language to translate into; may change between calls."""
 
     def translate(self, text: str, request: TranslationRequest = PLAIN) -> Translation:
-        """Translate `text`. Raises EngineError: EngineGoneError if there is no process,
-        EngineCancelledError.
-        """
+        """See `Translator`. Raises EngineError; EngineGoneError if there is no process."""
         endless = math.isinf(self.deadline_s)
         message = {
             "do": "translate",
-            "text": _encodable(text),
+            "text": text,
             "target": self.target,
-            "draft": _encodable(request.draft),
-            "standing": asdict(request.standing) if request.standing else None,
-            "wanted": [asdict(term) for term in request.wanted],
-            "rivals": None if request.rivals is None else list(map(_encodable, request.rivals)),
-            "previous": _pair(request.previous),
+            "draft": request.draft,
+            "standing": request.standing,
+            "wanted": request.wanted,
+            "rivals": request.rivals,
+            "previous": request.previous,
             "stream": request.on_text is not None,
             "deadline_s": None if endless else self.deadline_s,
         }
@@ -235,7 +221,7 @@ class TranslatorProcess(EngineProcess):
         value = self._call(
             message, patience_s=patience_s, on_text=request.on_text, is_cancelled=self.is_cancelled
         )
-        parts = tuple(map(_target_part, value.pop("parts")))
+        parts = tuple(TargetPart(**part) for part in value.pop("parts"))
         repairs = tuple(TermRepair(**repair) for repair in value.pop("repairs"))
         alternatives = tuple(Alternative(**each) for each in value.pop("alternatives"))
         return Translation(**value, parts=parts, repairs=repairs, alternatives=alternatives)
@@ -243,46 +229,22 @@ class TranslatorProcess(EngineProcess):
     def score(
         self, text: str, targets: Sequence[str], previous: SentencePair | None = None
     ) -> list[tuple[float, float]]:
-        """Return each translation's mean log-probability, and that of its least likely token.
-
-        Only a fast translator supports it. Any thread may call it. Raises EngineError.
-        """
+        """See `Scorer`; only a fast translator supports it. Raises EngineError."""
         request = {
             "do": "score",
-            "text": _encodable(text),
-            "targets": list(map(_encodable, targets)),
-            "previous": _pair(previous),
+            "text": text,
+            "targets": targets,
+            "previous": previous,
         }
-        scores = self._call(request, patience_s=self._hang_s)["scores"]
-        return [(mean, least) for mean, least in scores]
-
-
-def _target_part(value: Mapping[str, Any]) -> TargetPart:
-    lists = {key: tuple(value[key]) for key in ("pieces", "until", "looked_at")}
-    return TargetPart(**{**value, **lists})
-
-
-def _pair(pair: SentencePair | None) -> dict[str, str] | None:
-    if pair is None:
-        return None
-    return {"source": _encodable(pair.source), "target": _encodable(pair.target)}
-
-
-def _encodable(text: str) -> str:
-    """Return `text` with a question mark for every lone surrogate."""
-    # orjson refuses lone surrogates, because UTF-8 cannot encode them.
-    return text.encode(errors="replace").decode()
+        return list(self._call(request, patience_s=self._hang_s)["scores"])
 
 
 class SpeakerProcess(EngineProcess):
     """A Speaker in a separate process. While it is being replaced, a call raises at once."""
 
     def speak(self, text: str, lang: str, rate: float) -> Pcm:
-        """Return `text` as speech at 24 kHz, shape (n,); empty if nothing can be spoken.
-
-        Raises EngineError; EngineGoneError if there is no process.
-        """
-        request = {"do": "speak", "text": _encodable(text), "lang": lang, "rate": rate}
+        """See `Speaker`. Raises EngineError; EngineGoneError if there is no process."""
+        request = {"do": "speak", "text": text, "lang": lang, "rate": rate}
         # The engine enforces its own deadline; the extra second is for an engine that hangs.
         patience_s = self.spec.arguments["deadline_s"] + _GRACE_S
         value = self._call(request, patience_s=patience_s)

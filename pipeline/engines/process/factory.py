@@ -13,14 +13,12 @@ from typing import Any, Self
 
 from pipeline.audio.file import AudioFile
 from pipeline.audio.microphone import Microphone
-from pipeline.audio.protocols import AudioSource, SongDetector, SpeechDetector
-from pipeline.audio.silero_vad import Silero
-from pipeline.audio.song_head import LinearSongDetector
+from pipeline.audio.protocols import AudioSource
 from pipeline.config.schema import Compare, Settings
 from pipeline.config.targets import Final
-from pipeline.core.errors import ConfigError, ModelError
+from pipeline.core.errors import ConfigError, EngineError, ModelError
+from pipeline.core.types import Pcm, Translation
 from pipeline.dictionary.store import Dictionary
-from pipeline.engines.process.broken import BrokenSpeaker, BrokenTranslator
 from pipeline.engines.process.engine_process import (
     EngineProcess,
     RecognizerProcess,
@@ -37,7 +35,14 @@ from pipeline.engines.process.model_specs import (
 )
 from pipeline.engines.process.sharing import LanguageTranslator, Turns, process_of
 from pipeline.engines.prompts import language
-from pipeline.engines.protocols import Recognizer, Translator
+from pipeline.engines.protocols import (
+    PLAIN,
+    Recognizer,
+    TargetEngines,
+    TranslationRequest,
+    Translator,
+    never,
+)
 from pipeline.engines.specification import (
     FINAL,
     QUICK,
@@ -46,8 +51,7 @@ from pipeline.engines.specification import (
     SPEECH,
     EngineSpec,
     Part,
-    make_recognizer,
-    make_translator,
+    make,
 )
 from pipeline.models.automatic import own_window_s, recognizer_name, require_languages
 from pipeline.models.crash_history import crash_history
@@ -76,19 +80,9 @@ def audio_file(settings: Settings, *, loop: bool = False) -> AudioFile:
     return AudioFile(Path(audio.input), channel=audio.channel, pace=audio.pace, loop=loop)
 
 
-def speech_detector() -> SpeechDetector:
-    """Return Silero."""
-    return Silero()
-
-
-def song_detector() -> SongDetector:
-    """Return the classifier that separates song from speech."""
-    return LinearSongDetector()
-
-
 def recognizer(settings: Settings, dictionary: Dictionary) -> Recognizer:
     """Return this machine's recognizer with its hotwords. Raises ModelError, ConfigError."""
-    made = make_recognizer(local_recognizer_spec(settings))
+    made: Recognizer = make(local_recognizer_spec(settings))
     made.hotwords = dictionary.hotwords if settings.stt.hotwords else ""
     return made
 
@@ -96,16 +90,13 @@ def recognizer(settings: Settings, dictionary: Dictionary) -> Recognizer:
 def partial_translator(settings: Settings) -> Translator | None:
     """Return the translator of the partial pass, None if there is none. Raises ModelError."""
     spec = partial_spec(settings)
-    return make_translator(spec) if spec else None
+    return make(spec) if spec else None
 
 
 def final_translator(settings: Settings) -> Translator | None:
-    """Return the translator of the final pass, None if the partial's text is final at once.
-
-    Raises ModelError.
-    """
+    """Return the translator of the final pass, None if there is none. Raises ModelError."""
     spec = final_spec(settings)
-    return make_translator(spec) if spec else None
+    return make(spec) if spec else None
 
 
 def recognizer_spec(settings: Settings) -> EngineSpec:
@@ -115,10 +106,7 @@ def recognizer_spec(settings: Settings) -> EngineSpec:
 
 
 def local_recognizer_spec(settings: Settings) -> EngineSpec:
-    """Return the description of the local recognizer, the fallback of one on a server.
-
-    Raises ModelError, ConfigError.
-    """
+    """Return the recognizer's description without its server. Raises ModelError, ConfigError."""
     stt = settings.stt
     spoken = settings.translate.spoken
     if len(spoken) > 1 and stt.engine != "whisper":
@@ -160,10 +148,7 @@ def partial_spec(settings: Settings) -> EngineSpec | None:
 
 
 def local_spec(settings: Settings) -> EngineSpec | None:
-    """Return the description of the local fallback of a quick translator on a server, if any.
-
-    Raises ModelError.
-    """
+    """Return the description of a server's local quick translator, if any. Raises ModelError."""
     if not has_local(settings):
         return None
     partial = settings.translate.partial
@@ -182,10 +167,7 @@ def final_spec(settings: Settings) -> EngineSpec | None:
 
 
 def compare_spec(settings: Settings) -> EngineSpec | None:
-    """Return the description of the translator that finals are compared with, if any.
-
-    Raises ModelError.
-    """
+    """Return the description of the second final translator, if any. Raises ModelError."""
     return _final_spec(settings, settings.translate.compare, _COMPARE)
 
 
@@ -201,13 +183,29 @@ def _final_spec(settings: Settings, chosen: Final | Compare, section: str) -> En
     return None
 
 
-@dataclass(frozen=True, slots=True)
-class TargetProcesses:
-    """The translators of an extra target."""
+class BrokenEngine:
+    """A Translator or a Speaker that cannot be made: it tells why when its thread loads it."""
 
-    lang: str
-    partial: TranslatorProcess | BrokenTranslator | None
-    final: TranslatorProcess | LanguageTranslator | BrokenTranslator | None
+    name = ""
+    deadline_s = 0.0
+    degraded_reason = ""
+
+    def __init__(self, error: ModelError | ConfigError) -> None:
+        self._error = error
+        # Set by workers as on every engine, and never asked.
+        self.is_cancelled: Callable[[], bool] = never
+
+    def load(self) -> None:
+        """Raises ModelError, ConfigError."""
+        raise self._error
+
+    def translate(self, text: str, request: TranslationRequest = PLAIN) -> Translation:  # noqa: ARG002 - the protocol's
+        """Raises EngineError."""
+        raise EngineError(self._error.code, self._error.message)
+
+    def speak(self, text: str, lang: str, rate: float) -> Pcm:  # noqa: ARG002 - the protocol's
+        """Raises EngineError."""
+        raise EngineError(self._error.code, self._error.message)
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,11 +213,10 @@ class EngineProcesses:
     """The engines of a service, each in a process of its own while the `with` block lasts."""
 
     recognizer: RecognizerProcess
-    partial: TranslatorProcess | None
-    final: TranslatorProcess | LanguageTranslator | BrokenTranslator | None
+    targets: tuple[TargetEngines, ...]
+    """In the order of the settings."""
     compare: TranslatorProcess | None
-    extra_targets: tuple[TargetProcesses, ...] = ()
-    speaker: SpeakerProcess | BrokenSpeaker | None = None
+    speaker: SpeakerProcess | BrokenEngine | None
 
     def __enter__(self) -> Self:
         """Start all of them at once."""
@@ -233,9 +230,8 @@ class EngineProcesses:
 
     @property
     def _all(self) -> list[EngineProcess]:
-        every: list[object] = [self.recognizer, self.partial, self.final, self.compare]
-        every.append(self.speaker)
-        for target in self.extra_targets:
+        every: list[object] = [self.recognizer, self.compare, self.speaker]
+        for target in self.targets:
             every += [target.partial, target.final]
         found = map(process_of, every)
         # Several languages may share one process: list it once.
@@ -248,30 +244,25 @@ def engine_processes(settings: Settings, *, compare: bool, speech: bool = False)
     `compare` adds the second final translator, `speech` adds the speaker, if there is one.
     """
     second = compare_spec(settings) if compare else None
+    quick = {settings.translate.target: translator_process(settings, partial_spec(settings), QUICK)}
+    extra = {each.translate.target: _extra_partial(each) for each in settings.by_target()}
     finals = _final_processes(settings)
     return EngineProcesses(
         recognizer=recognizer_process(settings),
-        partial=translator_process(settings, partial_spec(settings), QUICK),
-        final=finals[settings.translate.target],
-        compare=translator_process(settings, second, SECOND),
-        extra_targets=tuple(
-            TargetProcesses(
-                lang=narrowed.translate.target,
-                partial=_extra_partial(narrowed),
-                final=finals[narrowed.translate.target],
-            )
-            for narrowed in settings.by_target()
+        targets=tuple(
+            TargetEngines(lang, partial, finals[lang]) for lang, partial in (quick | extra).items()
         ),
+        compare=translator_process(settings, second, SECOND),
         speaker=_speaker(settings) if speech else None,
     )
 
 
-def _speaker(settings: Settings) -> SpeakerProcess | BrokenSpeaker | None:
+def _speaker(settings: Settings) -> SpeakerProcess | BrokenEngine | None:
     try:
         return speaker_process(settings)
     except (ModelError, ConfigError) as error:
         # A missing voice is reported at loading: captions continue without speech.
-        return BrokenSpeaker(error)
+        return BrokenEngine(error)
 
 
 def speaker_process(settings: Settings, *, restarts: bool = True) -> SpeakerProcess | None:
@@ -284,36 +275,32 @@ def speaker_process(settings: Settings, *, restarts: bool = True) -> SpeakerProc
     return SpeakerProcess(spec, SPEECH, **_process_options(settings, restarts=restarts))
 
 
-def _extra_partial(narrowed: Settings) -> TranslatorProcess | BrokenTranslator | None:
+def _extra_partial(narrowed: Settings) -> Translator | None:
     spec = _of_target(partial_spec, narrowed)
-    if isinstance(spec, BrokenTranslator):
+    if isinstance(spec, BrokenEngine):
         return spec
     return translator_process(narrowed, spec, _part(QUICK, narrowed.translate.target))
 
 
-def _final_processes(
-    settings: Settings,
-) -> dict[str, TranslatorProcess | LanguageTranslator | BrokenTranslator | None]:
+def _final_processes(settings: Settings) -> dict[str, Translator | None]:
     """Return the final translator of each target language; similar languages share a process."""
+    first = settings.translate.target
     # The main target is first: a process that it shares is named after it.
-    specs = {settings.translate.target: final_spec(settings)}
-    broken: dict[str, BrokenTranslator] = {}
+    made: dict[str, EngineSpec | BrokenEngine | None] = {first: final_spec(settings)}
     for narrowed in settings.by_target():
-        spec = _of_target(final_spec, narrowed)
-        if isinstance(spec, BrokenTranslator):
-            broken[narrowed.translate.target] = spec
-        else:
-            specs[narrowed.translate.target] = spec
+        made[narrowed.translate.target] = _of_target(final_spec, narrowed)
+    specs = {lang: spec for lang, spec in made.items() if isinstance(spec, EngineSpec)}
     alike: list[tuple[EngineSpec, list[str]]] = []
     for lang, spec in specs.items():
         # Languages with equal specs share a process, so the weights are in memory once.
-        same = next((langs for other, langs in alike if spec and other.is_like(spec)), None)
+        same = next((langs for other, langs in alike if other.is_like(spec)), None)
         if same is not None:
             same.append(lang)
-        elif spec is not None:
+        else:
             alike.append((spec, [lang]))
-    finals: dict[str, TranslatorProcess | LanguageTranslator | BrokenTranslator | None]
-    finals = {**dict.fromkeys(specs), **broken}
+    finals: dict[str, Translator | None] = {
+        lang: each if isinstance(each, BrokenEngine) else None for lang, each in made.items()
+    }
     # Languages on one server share its limit of requests; each has its own process.
     servers: dict[str, Turns] = {}  # by the server's address
     for each in settings.for_each_target():
@@ -321,7 +308,6 @@ def _final_processes(
         if final.engine == "openai":
             # If several targets name one server, the first sets how many requests it takes.
             servers.setdefault(each.server_of(final).url, Turns(final.requests))
-    first = settings.translate.target
     for spec, langs in alike:
         part = FINAL if first in langs else _part(FINAL, ", ".join(langs))
         process = TranslatorProcess(spec, part, **_process_options(settings, restarts=True))
@@ -343,8 +329,8 @@ def _part(part: Part, langs: str) -> Part:
 
 def _of_target(
     describe: Callable[[Settings], EngineSpec | None], narrowed: Settings
-) -> EngineSpec | BrokenTranslator | None:
-    """Return the description of an extra target's engine, or a BrokenTranslator.
+) -> EngineSpec | BrokenEngine | None:
+    """Return the description of an extra target's engine, or a BrokenEngine.
 
     Raises as `extra_spec` does if the settings are wrong.
     """
@@ -352,7 +338,7 @@ def _of_target(
         return extra_spec(describe, narrowed)
     except ModelError as error:
         if error.code == "model-broken":  # only this language is lost
-            return BrokenTranslator(error)
+            return BrokenEngine(error)
         raise
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import time
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -47,16 +48,29 @@ def gpu_use(pid: int, *, patience_s: float = _PATIENCE_S) -> GpuUse | None:
 
     In a container the driver may number processes differently; then the use is unknown.
     """
-    listed = query("--query-compute-apps=pid,gpu_uuid,used_gpu_memory", patience_s=patience_s)
-    held = parse_processes(listed).get(pid)
+    held: dict[str, int] = {}
+    for row in _rows("--query-compute-apps=pid,gpu_uuid,used_gpu_memory", patience_s):
+        with suppress(ValueError):  # "[N/A]", or another number of columns
+            owner, gpu, mib = row
+            if int(owner) == pid:
+                held[gpu] = int(mib) << 20
     if not held:
         return None
+    shares: dict[str, float] = {}
     # Only for a process on a GPU: each query starts a program.
-    asked = query("--query-gpu=uuid,utilization.gpu", patience_s=patience_s)
-    shares = parse_shares(asked)
+    for row in _rows("--query-gpu=uuid,utilization.gpu", patience_s):
+        with suppress(ValueError):
+            gpu, percent = row
+            shares[gpu] = int(percent) / 100
     # A process may use several GPUs: the busiest one slows it down.
     busy = max((shares[gpu] for gpu in held if gpu in shares), default=None)
     return GpuUse(sum(held.values()), busy)
+
+
+def _rows(question: str, patience_s: float) -> Iterator[list[str]]:
+    """Yield the columns of each line of an answer."""
+    for line in query(question, patience_s=patience_s).splitlines():
+        yield [each.strip() for each in line.split(",")]
 
 
 class GpuWatch:
@@ -76,24 +90,3 @@ class GpuWatch:
     def forget(self) -> None:
         """Reset the watch: the process has ended."""
         self.use, self._next_s = None, 0.0
-
-
-def parse_processes(listed: str) -> dict[int, dict[str, int]]:
-    """Return bytes by process and GPU from lines `pid, uuid, MiB`; other lines are skipped."""
-    found: dict[int, dict[str, int]] = {}
-    for line in listed.splitlines():
-        # A line without three columns raises ValueError too.
-        with suppress(ValueError):  # "[N/A]"
-            pid, gpu, mib = (each.strip() for each in line.split(","))
-            found.setdefault(int(pid), {})[gpu] = int(mib) << 20
-    return found
-
-
-def parse_shares(listed: str) -> dict[str, float]:
-    """Return each GPU's share of busy time from lines `uuid, percent`; other lines are skipped."""
-    found = {}
-    for line in listed.splitlines():
-        with suppress(ValueError):
-            gpu, percent = (each.strip() for each in line.split(","))
-            found[gpu] = int(percent) / 100
-    return found

@@ -75,7 +75,7 @@ class KeptProcess:
         self._growth_bytes = growth_bytes
         self._hang_s = hang_s
         self._restarts = restarts
-        self._supervision = Supervision(GPU_SHARES[spec.kind])
+        self._supervision = Supervision(GPU_SHARES.get(spec.kind, (1.0,)))
         self._changed = threading.Condition()
         # `_changed` guards both: the process that takes calls, and the process that exists.
         self._ready: ChildProcess | None = None
@@ -115,10 +115,6 @@ class KeptProcess:
         """Why the engine is degraded, "" if it is not. Any thread may read this."""
         # A reader needs no lock: each of the three texts is replaced as a whole.
         return "; ".join(filter(None, (self._away, self._less_gpu, self._own_reason)))
-
-    def note_reason(self, reason: str) -> None:
-        """Store the reason that the engine itself last gave for being degraded."""
-        self._own_reason = reason
 
     def cpu_s(self) -> float:
         """Return the CPU time that the process has used, in seconds."""
@@ -264,12 +260,7 @@ class KeptProcess:
         share = self._supervision.gpu_share
         on_gpu = self.spec.wants_gpu and share > 0
         try:
-            child = ChildProcess(
-                self.spec.with_gpu_share(share),
-                part=self.part.key,
-                niceness=self.part.niceness,
-                oom_score_adj=self.part.oom_score_adj,
-            )
+            child = ChildProcess(self.spec.with_gpu_share(share), self.part)
         except OSError as error:
             words = f"could not be started: {error.strerror}"
             return Life(Cause("engine-crashed", words), on_gpu=on_gpu)
@@ -300,7 +291,7 @@ class KeptProcess:
                 # At most a second, so that the limit below is checked in time.
                 is_alive = child.pump(1.0, answers=True) and not child.is_over
                 # A child that has just ended may have refused its model first: read its answer.
-                if child.has_answer():
+                if child.channel.has_message():
                     answer, _ = child.channel.receive(Patience())
                     self.load_s = took_s = time.monotonic() - began_s
                     # The files are now cached: a load ten times as long is a hang, not a slow disk.

@@ -76,8 +76,12 @@ class Turns:
             request = _Request(by, self._round + 1, self._number)
             self._waiting.append(request)
             try:
-                self._make_way(request)
-                while not self._is_next(request):
+                others = [each for each in self._at_work if not each.by.is_first]
+                if by.is_first and others and len(self._at_work) >= self._most:
+                    max(others, key=lambda each: each.rank).is_preempted = True
+                while len(self._at_work) >= self._most or request is not min(
+                    self._waiting, key=lambda each: each.rank
+                ):
                     if by.is_cancelled():
                         raise EngineCancelledError("engine-cancelled", "It is not wanted.")
                     if time.monotonic() > until_s:
@@ -98,15 +102,6 @@ class Turns:
             with self._changed:
                 self._at_work.remove(request)
                 self._changed.notify_all()
-
-    def _make_way(self, request: _Request) -> None:
-        others = [each for each in self._at_work if not each.by.is_first]
-        if request.by.is_first and others and len(self._at_work) >= self._most:
-            max(others, key=lambda each: each.rank).is_preempted = True
-
-    def _is_next(self, request: _Request) -> bool:
-        first = min(self._waiting, key=lambda each: each.rank)
-        return len(self._at_work) < self._most and first is request
 
 
 class LanguageTranslator:

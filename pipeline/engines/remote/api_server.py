@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ssl
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -15,12 +15,11 @@ import structlog
 
 from pipeline.core.errors import EngineCancelledError, EngineError, ModelError
 from pipeline.engines.protocols import never
-from pipeline.engines.remote.http_call import LOOK_S, Head, HttpCall
+from pipeline.engines.remote.http_call import LOOK_S, Check, Head, HttpCall
 from pipeline.engines.specification import setting
 
 log = structlog.get_logger()
 
-Check = Callable[[], None]
 T = TypeVar("T")
 
 STREAM: Final = "text/event-stream"
@@ -93,8 +92,7 @@ class ApiServer:
 
         `until_s` is monotonic; `check` is called while waiting. Raises EngineError.
         """
-        call = HttpCall(self._base, "models", headers=self._headers, until_s=until_s, tls=self._tls)
-        with closing(call):
+        with closing(self._call("models", until_s)) as call:
             head, body = self._whole(call, check)
             # A server that does not list its models may still have the wanted one.
             if head.status in {404, 405, 501}:
@@ -113,6 +111,17 @@ class ApiServer:
         served = self.models(until_s=until_s, check=check)
         if served and self._model not in served:
             raise self._other_model(", ".join(served)[:MOST_SAID])
+
+    def _call(
+        self,
+        path: str,
+        until_s: float,
+        body: bytes | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> HttpCall:
+        """Return a request that has begun; `headers` are added to those of every request."""
+        every = {**self._headers, **(headers or {})}
+        return HttpCall(self._base, path, headers=every, until_s=until_s, body=body, tls=self._tls)
 
     def _object(self, data: bytes) -> dict[str, Any]:
         try:
@@ -244,7 +253,7 @@ class RemoteEngine:
         """
         self.open()
         try:
-            self.server.check_model(until_s=time.monotonic() + _FIRST_LOOK_S, check=_go_on)
+            self.server.check_model(until_s=time.monotonic() + _FIRST_LOOK_S, check=lambda: None)
         except EngineError as error:
             self._note(error)
         else:
@@ -254,8 +263,7 @@ class RemoteEngine:
         """Return the result of an attempt. Note an EngineError for the operator and raise it."""
         try:
             made = attempt()
-        # A cancelled request says nothing about the server.
-        except EngineCancelledError:
+        except EngineCancelledError:  # it says nothing about the server
             raise
         except EngineError as error:
             self._is_known = False  # the server may return with another model
@@ -268,20 +276,19 @@ class RemoteEngine:
 
     def _patiently(self, attempt: Callable[[], T], until_s: float) -> T:
         """Return the result of an attempt; retry transient errors while there is time."""
-        for wait_s in (*_WAITS_S, None):
+        for wait_s in _WAITS_S:
             try:
                 # Inside the try: a failed check of the server may be transient too.
                 self._know(until_s)
                 return attempt()
             except EngineError as error:
-                if error.code not in _MAY_PASS or wait_s is None:
-                    raise
                 # A wait beyond the deadline would only make the same error late.
-                if time.monotonic() + wait_s >= until_s:
+                if error.code not in _MAY_PASS or time.monotonic() + wait_s >= until_s:
                     raise
                 log.debug("server is asked again", error=str(error), wait_s=wait_s)
                 self._wait(wait_s)
-        raise AssertionError  # the last wait is None
+        self._know(until_s)
+        return attempt()
 
     def _know(self, until_s: float) -> None:
         """Check that the server has the model, unless that is known."""
@@ -305,7 +312,3 @@ class RemoteEngine:
         if error.message != self.degraded_reason:
             log.warning("server is not used", reason=error.message, code=error.code, fix=error.fix)
         self.degraded_reason = error.message
-
-
-def _go_on() -> None:
-    """Go on waiting."""

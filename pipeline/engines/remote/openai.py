@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
@@ -21,36 +21,27 @@ from pipeline.engines.remote.api_server import (
     MOST_SAID,
     STREAM,
     ApiServer,
-    Check,
     RemoteEngine,
     words_of,
 )
-from pipeline.engines.remote.http_call import HttpCall
+from pipeline.engines.remote.http_call import Check, HttpCall
 from pipeline.text import sentences
 
 _BYTES_A_TOKEN = 3
 """A lower bound for all our languages; only the server could count tokens."""
 
 
-class EventReader:
-    """Collects lines and returns the data of each event at its closing blank line."""
-
-    def __init__(self) -> None:
-        self._data: list[str] = []
-
-    def add(self, line: str) -> str | None:
-        """Take the next line, without its line end; return the data of the event that it ends."""
-        if not line:
-            # Consecutive blank lines end only one event.
-            if not self._data:
-                return None
-            data, self._data = "\n".join(self._data), []
-            return data
+def events(lines: Iterable[str]) -> Iterator[str]:
+    """Yield the data of each event of a stream; `lines` are without their line ends."""
+    data: list[str] = []
+    for line in lines:
         name, _, value = line.partition(":")
         if name == "data":  # a comment begins with a colon, so its name is empty
             # One space belongs to the format; more spaces belong to the text.
-            self._data.append(value.removeprefix(" "))
-        return None
+            data.append(value.removeprefix(" "))
+        elif not line and data:  # consecutive blank lines end only one event
+            yield "\n".join(data)
+            data = []
 
 
 class Completions(ApiServer):
@@ -69,10 +60,7 @@ class Completions(ApiServer):
         `server-busy`, `server-refuses`, `server-other-model`, `server-failed`, `server-nonsense`.
         """
         body = orjson.dumps({"model": self._model, "stream": True, **request})
-        headers = {**self._headers, "Content-Type": JSON}
-        call = HttpCall(
-            self._base, "completions", headers=headers, until_s=until_s, body=body, tls=self._tls
-        )
+        call = self._call("completions", until_s, body, {"Content-Type": JSON})
         with closing(call):
             head = call.head(check)
             if head.status != 200 or head.content_type != STREAM:
@@ -80,11 +68,9 @@ class Completions(ApiServer):
             yield from self._pieces(call, check)
 
     def _pieces(self, call: HttpCall, check: Check) -> Generator[Piece, None, None]:
-        events, is_finished = EventReader(), False
-        while (line := call.line(check)) is not None:
-            data = events.add(line.decode(errors="replace").rstrip("\r\n"))
-            if data is None:
-                continue
+        is_finished = False
+        lines = iter(lambda: call.line(check), None)
+        for data in events(line.decode(errors="replace").rstrip("\r\n") for line in lines):
             if data.strip() == "[DONE]":
                 return
             piece = self._piece(self._object(data.encode()))
@@ -108,8 +94,9 @@ class Completions(ApiServer):
         text = first.get("text") if isinstance(first, dict) else None
         if not isinstance(text, str):
             raise self._nonsense("an event without text")
-        counts = (usage.get(name) or 0 for name in ("prompt_tokens", "completion_tokens"))
-        return Piece(text, first.get("finish_reason") or "", *map(int, counts))
+        counts = (usage.get(name) for name in ("prompt_tokens", "completion_tokens"))
+        tokens = (count if isinstance(count, int) else 0 for count in counts)
+        return Piece(text, first.get("finish_reason") or "", *tokens)
 
 
 class OpenAi(RemoteEngine):
@@ -130,7 +117,7 @@ class OpenAi(RemoteEngine):
         url: str,
         key_file: str = "",
         ca_file: str = "",
-        prompt: Literal["auto", "translategemma", "starter", "examples"] = "auto",
+        prompt: prompts.Style | Literal["auto"] = "auto",
         source: str = "en",
         target: str = "es",
         context: int = 2048,
@@ -174,15 +161,6 @@ class OpenAi(RemoteEngine):
         self._ask(translate_parts)
         # `join` turns an unknown confidence into 0.0, which would mean certainty.
         return replace(join(self.name, parts), avg_logprob=None)
-
-    def score(
-        self,
-        text: str,  # noqa: ARG002
-        targets: Sequence[str],  # noqa: ARG002
-        previous: SentencePair | None = None,  # noqa: ARG002
-    ) -> list[tuple[float, float]]:
-        """Raise EngineError: a server cannot score translations."""
-        raise EngineError("score-unknown", f"{self.server.place} judges no translations.")
 
     def _once(
         self, part: str, previous: SentencePair | None, until_s: float, growing: Growing

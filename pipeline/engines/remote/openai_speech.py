@@ -16,10 +16,11 @@ import structlog
 
 from pipeline.audio.file import wav
 from pipeline.core.types import Pcm, Recognition, Word
-from pipeline.engines.remote.api_server import JSON, ApiServer, Check, RemoteEngine
-from pipeline.engines.remote.http_call import Head, HttpCall
-from pipeline.engines.streaming.incremental import Piece, partial_of, piece_id
+from pipeline.engines.remote.api_server import JSON, ApiServer, RemoteEngine
+from pipeline.engines.remote.http_call import Check, Head
+from pipeline.engines.streaming.incremental import Piece, partial_of, piece_id, words_of
 from pipeline.text.repetition import compression_ratio
+from pipeline.text.words import words
 
 log = structlog.get_logger()
 
@@ -38,16 +39,6 @@ _REFUSALS = {400, 415, 422}
 
 
 @dataclass(frozen=True, slots=True)
-class SpokenWord:
-    """A recognized word, as it is written in the server's list."""
-
-    text: str
-    start_s: float
-    end_s: float
-    probability: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Transcription:
     """A server's answer; a missing value is None or empty."""
 
@@ -56,7 +47,8 @@ class Transcription:
     """Mean over all segments, weighted by their length."""
     no_speech_prob: float | None = None
     """The lowest of the segments: that of the one most likely to be speech."""
-    words: tuple[SpokenWord, ...] = ()
+    words: tuple[Piece, ...] = ()
+    """As they are written in the server's list, perhaps without spaces and punctuation."""
 
 
 class Transcriptions(ApiServer):
@@ -105,22 +97,16 @@ class Transcriptions(ApiServer):
         # Random: the boundary must not occur in the audio.
         boundary = secrets.token_hex(16)
         kind = f"multipart/form-data; boundary={boundary}"
-        call = HttpCall(
-            self._base,
-            "audio/transcriptions",
-            headers={**self._headers, "Accept": JSON, "Content-Type": kind},
-            until_s=until_s,
-            body=form(fields, file, boundary),
-            tls=self._tls,
-        )
-        with closing(call):
+        headers = {"Accept": JSON, "Content-Type": kind}
+        body = form(fields, file, boundary)
+        with closing(self._call("audio/transcriptions", until_s, body, headers)) as call:
             return self._whole(call, check)
 
     def _read(self, answer: dict[str, Any]) -> Transcription:
-        text, segments, words = (answer.get(key) for key in ("text", "segments", "words"))
+        text, segments, listed = (answer.get(key) for key in ("text", "segments", "words"))
         if not isinstance(text, str):
             raise self._nonsense("a transcription without text")
-        if not all(isinstance(each, list | None) for each in (segments, words)):
+        if not all(isinstance(each, list | None) for each in (segments, listed)):
             raise self._nonsense("segments or words that are no list")
         parts = [part for part in segments or () if isinstance(part, dict)]
         return Transcription(
@@ -128,7 +114,7 @@ class Transcriptions(ApiServer):
             avg_logprob=_mean_logprob(parts),
             # The minimum: one segment with speech means that the whole is not silence.
             no_speech_prob=min(_numbers(parts, "no_speech_prob", 0.0, 1.0), default=None),
-            words=_words(words or ()),
+            words=_timed_words(listed or ()),
         )
 
 
@@ -171,17 +157,18 @@ def _number(value: object) -> float | None:
     return float(value) if is_number and math.isfinite(value) else None  # type: ignore[arg-type]
 
 
-def _words(listed: Iterable[object]) -> tuple[SpokenWord, ...]:
+def _timed_words(listed: Iterable[object]) -> tuple[Piece, ...]:
     """Return the words with their times; () if one of them is malformed."""
-    words: list[SpokenWord] = []
+    found: list[Piece] = []
     for each in listed:
         if not isinstance(each, dict) or not isinstance(text := each.get("word"), str):
             return ()
         start_s, end_s = _number(each.get("start")), _number(each.get("end"))
         if start_s is None or end_s is None:
             return ()
-        words.append(SpokenWord(text, start_s, end_s, _number(each.get("probability"))))
-    return tuple(words)
+        probability = _number(each.get("probability"))
+        found.append(Piece(piece_id(text), text, start_s, end_s, probability))
+    return tuple(found)
 
 
 class OpenAiSpeech(RemoteEngine):
@@ -255,27 +242,17 @@ def pieces_of(heard: Transcription) -> tuple[Piece, ...]:
     Some servers write words as in the text, with spaces and punctuation, others without.
     """
     if "".join(word.text for word in heard.words).split() == heard.text.split():
-        return tuple(_timed(word, word.text) for word in heard.words)
-    texts = [f" {text}" for text in heard.text.split()]
-    if [_plain(text) for text in texts] == [_plain(word.text) for word in heard.words]:
-        return tuple(map(_timed, heard.words, texts))
-    return tuple(Piece(piece_id(text), text) for text in texts)
-
-
-def _timed(word: SpokenWord, text: str) -> Piece:
-    return Piece(piece_id(text), text, word.start_s, word.end_s, word.probability)
+        return heard.words
+    pieces = tuple(Piece(piece_id(text), text) for text in map(" {}".format, heard.text.split()))
+    if [words(piece.text) for piece in pieces] == [words(word.text) for word in heard.words]:
+        return tuple(
+            replace(word, id=piece.id, text=piece.text)
+            for word, piece in zip(heard.words, pieces, strict=True)
+        )
+    return pieces
 
 
 def _sure_words(heard: Transcription) -> tuple[Word, ...]:
     """Return the words with the server's probabilities; () unless each word has one."""
-    texts = heard.text.split()
-    if [word.text.strip() for word in heard.words] != texts:
-        return ()
-    sure = [word.probability for word in heard.words]
-    if any(each is None for each in sure):
-        return ()
-    return tuple(Word(text, round(each or 0.0, 4)) for text, each in zip(texts, sure, strict=True))
-
-
-def _plain(word: str) -> str:
-    return "".join(filter(str.isalnum, word)).casefold()
+    is_whole = [word.text.strip() for word in heard.words] == heard.text.split()
+    return words_of(heard.words) if is_whole else ()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from pipeline.core.backoff import Backoff
 from pipeline.core.errors import EngineCancelledError, EngineError
@@ -29,7 +29,13 @@ _SHARE = 0.6
 """The server's share of a translation's deadline: the local engine needs the rest."""
 
 Server = TypeVar("Server", OpenAi, OpenAiSpeech)
-Local = TypeVar("Local", Translator, Recognizer)
+
+
+class QuickTranslator(Translator, Scorer, Protocol):
+    """A local quick translator, which can score."""
+
+
+Local = TypeVar("Local", QuickTranslator, Recognizer)
 Made = TypeVar("Made", Translation, Recognition)
 
 
@@ -76,7 +82,7 @@ class _Pair(Generic[Server, Local]):
         return made
 
 
-class StandIn(_Pair[OpenAi, Translator]):
+class StandIn(_Pair[OpenAi, QuickTranslator]):
     """A Translator that asks a server, and the local translator if the server fails.
 
     It stays degraded until the server answers again; each translation names its engine.
@@ -84,7 +90,7 @@ class StandIn(_Pair[OpenAi, Translator]):
 
     gpu_layers = 0
 
-    def __init__(self, server: OpenAi, local: Translator) -> None:
+    def __init__(self, server: OpenAi, local: QuickTranslator) -> None:
         super().__init__(server, local)
         self.deadline_s = server.deadline_s
         self.target = server.target  # may change between calls; the local engine has only one
@@ -101,9 +107,7 @@ class StandIn(_Pair[OpenAi, Translator]):
         self, text: str, targets: Sequence[str], previous: SentencePair | None = None
     ) -> list[tuple[float, float]]:
         """Return the local translator's scores of translations. Raises EngineError."""
-        # The server cannot score: it only raises the error.
-        judge = self._local if isinstance(self._local, Scorer) else self._server
-        return judge.score(text, targets, previous)
+        return self._local.score(text, targets, previous)
 
 
 class RecognizerStandIn(_Pair[OpenAiSpeech, Recognizer]):

@@ -68,11 +68,7 @@ class Espeak:
         program()
 
     def speak(self, text: str, lang: str, rate: float) -> Pcm:
-        """Return `text` as speech, shape (n,), RATE_HZ; empty if nothing can be spoken.
-
-        `rate` 1.25 is a quarter faster. Raises EngineError (speech-late, speech-failed,
-        espeak-missing).
-        """
+        """See `Speaker`. Raises EngineError (speech-late, speech-failed, espeak-missing)."""
         if not (said := sayable(text, lang)):
             return np.zeros(0, np.float32)
         words = round(_WORDS_A_MINUTE * rate)

@@ -142,11 +142,7 @@ class Kokoro:
             ) from None
 
     def speak(self, text: str, lang: str, rate: float) -> Pcm:
-        """Return `text` as speech, shape (n,), espeak.RATE_HZ; empty if nothing can be spoken.
-
-        `rate` 1.25 is a quarter faster. Raises EngineError (speech-late, speech-failed,
-        speech-no-voice, espeak-missing).
-        """
+        """See `Speaker`. Raises EngineError (as `Espeak.speak`; speech-no-voice)."""
         if lang not in self._styles:
             raise EngineError("speech-no-voice", f"Kokoro has no voice for {lang!r} here.")
         until_s = time.monotonic() + self._deadline_s

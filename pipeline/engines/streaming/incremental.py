@@ -1,16 +1,16 @@
 """Streaming recognizers: they take only new audio, and report the committed text.
 
 Callers of a `Recognizer` pass the whole utterance so far, so that the death of its process loses
-nothing. `IncrementalRecognizer` adapts a streaming recognizer to this interface: it compares the
-audio with what the recognizer already has, and passes on the rest.
+nothing. `IncrementalRecognizer` compares the audio with what it already has, and pushes the rest.
 """
 
 from __future__ import annotations
 
 import zlib
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final
 
 import numpy as np
 
@@ -48,16 +48,22 @@ class Heard:
     """The rest, which the next push may change."""
 
 
-class StreamingRecognizer(Protocol):
-    """Speech to text that keeps its state between calls. It belongs to one thread."""
+class IncrementalRecognizer(ABC):
+    """A Recognizer that keeps its state between calls: it pushes only an utterance's new audio."""
 
-    @property
-    def name(self) -> str:
-        """Engine and model, for records."""
+    name: str
+    hotwords = ""
+    degraded_reason = ""
+    gpu_layers = 0
 
-    def load(self) -> None:
-        """Load the model and warm it up. Raises ModelError, ConfigError."""
+    def __init__(self) -> None:
+        # Not used: a push is short, and after a cancelled one all audio would be pushed again.
+        self.is_cancelled: Callable[[], bool] = never
+        self._heard: Pcm = _NOTHING
+        self._is_over = False
+        self._told: tuple[Piece, ...] = ()
 
+    @abstractmethod
     def push(self, pcm: Pcm, *, is_last: bool = False) -> Heard:
         """Take the next samples, shape (n,), possibly none; return everything recognized so far.
 
@@ -65,33 +71,9 @@ class StreamingRecognizer(Protocol):
         exception, the next call must be `reset`.
         """
 
+    @abstractmethod
     def reset(self) -> None:
         """Forget all audio: other speech begins."""
-
-
-class IncrementalRecognizer:
-    """Adapts a streaming recognizer to `Recognizer`: passes only the new audio of an utterance."""
-
-    hotwords = ""
-    degraded_reason = ""
-    gpu_layers = 0
-
-    def __init__(self, stream: StreamingRecognizer) -> None:
-        self._stream = stream
-        # Not used: a push is short, and after a cancelled one all audio would be pushed again.
-        self.is_cancelled: Callable[[], bool] = never
-        self._heard: Pcm = _NOTHING
-        self._is_over = False
-        self._told: tuple[Piece, ...] = ()
-
-    @property
-    def name(self) -> str:
-        """Engine and model."""
-        return self._stream.name
-
-    def load(self) -> None:
-        """Load the model and warm it up. Raises ModelError, ConfigError."""
-        self._stream.load()
 
     def recognize(self, pcm: Pcm, *, final: bool, prefix: Sequence[int] = ()) -> Recognition:
         """Return the text of `pcm`, shape (n,). Raises EngineError `stt-failed`.
@@ -102,7 +84,7 @@ class IncrementalRecognizer:
         if not pcm.size:
             return Recognition("")
         try:
-            heard = self._stream.push(self._rest(pcm), is_last=final)
+            heard = self.push(self._rest(pcm), is_last=final)
         except Exception as error:
             # The recognizer's state is unusable: the next call passes all audio again.
             self._begin()
@@ -112,7 +94,7 @@ class IncrementalRecognizer:
         if final:
             # The next partial belongs to another utterance.
             self._told = ()
-            return Recognition(_text(pieces), words=_words(pieces))
+            return Recognition(_text(pieces), words=words_of(pieces))
         # A commit policy returns only ids; the pieces also have times.
         kept = self._told[: len(prefix)]
         if [piece.id for piece in kept] == list(prefix):
@@ -133,7 +115,7 @@ class IncrementalRecognizer:
     def _begin(self) -> None:
         # First: if the reset raises, no audio may count as known.
         self._heard, self._is_over = _NOTHING, False
-        self._stream.reset()
+        self.reset()
 
 
 def keep(standing: Sequence[Piece], pieces: Sequence[Piece]) -> tuple[Piece, ...]:
@@ -182,7 +164,7 @@ def _text(pieces: Sequence[Piece]) -> str:
     return "".join(piece.text for piece in pieces).strip()
 
 
-def _words(pieces: Sequence[Piece]) -> tuple[Word, ...]:
+def words_of(pieces: Sequence[Piece]) -> tuple[Word, ...]:
     """Return the words with their probabilities, () unless all have one."""
     sure = [
         (each.text.strip(), each.probability) for each in pieces if each.probability is not None

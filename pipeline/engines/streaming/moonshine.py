@@ -19,7 +19,7 @@ from pipeline.core.errors import ModelError
 from pipeline.core.resources import require_extra
 from pipeline.core.types import SAMPLE_RATE, Pcm
 from pipeline.engines.specification import setting
-from pipeline.engines.streaming.incremental import Heard, Piece, piece_id
+from pipeline.engines.streaming.incremental import Heard, IncrementalRecognizer, Piece, piece_id
 
 # The kind is a whole word: the folder "based-en" is not a "base" model.
 _KIND = re.compile(r"(tiny|base|small|medium)(-streaming)?(?![a-z])")
@@ -43,23 +43,20 @@ stops of demo/voices and 3 of 14 of the demo sermon; with it none, without more 
 _SILENCE: Final[Pcm] = np.zeros(round(_MARGIN_S * SAMPLE_RATE), np.float32)
 
 
-class Moonshine:
-    """A StreamingRecognizer on `moonshine_voice.Transcriber`, on the CPU.
+class Moonshine(IncrementalRecognizer):
+    """A Recognizer on `moonshine_voice.Transcriber`, on the CPU.
 
     `model` is a folder whose name contains the kind of model, such as `tiny-en` or
     `small-streaming-en`. `section`: see `EngineSpec`.
     """
 
     def __init__(self, model: Path, *, section: str = "") -> None:
+        super().__init__()
+        self.name = f"moonshine:{model.name}"
         self._path = model
         self._section = section
         self._transcriber: Any = None
         self._stream: Any = None
-
-    @property
-    def name(self) -> str:
-        """Engine and model."""
-        return f"moonshine:{self._path.name}"
 
     def load(self) -> None:
         """Load the model and recognize a second of silence. Raises ModelError, ConfigError."""

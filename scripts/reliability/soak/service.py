@@ -9,6 +9,8 @@ import asyncio
 import sys
 from pathlib import Path
 
+from pipeline.audio.silero_vad import Silero
+from pipeline.audio.song_head import LinearSongDetector
 from pipeline.cli.screens import LineScreen
 from pipeline.config.loader import load
 from pipeline.core import logs
@@ -16,7 +18,7 @@ from pipeline.core.resources import bundled
 from pipeline.daemon.life.app import App
 from pipeline.dictionary.store import Dictionary
 from pipeline.engines.process import factory
-from pipeline.workers.base import Engines, TargetEngines
+from pipeline.workers.base import Engines
 from scripts.reliability.soak.scenario import Cable, scenario
 from scripts.support.command import parser_of
 
@@ -40,10 +42,10 @@ def main() -> int:
     with factory.engine_processes(settings, compare=False) as processes:
         engines = Engines(
             source=Cable(parts, hours=arguments.hours, speed=arguments.speed),
-            detector=factory.speech_detector(),
-            songs=factory.song_detector(),
+            detector=Silero(),
+            songs=LinearSongDetector(),
             recognizer=processes.recognizer,
-            targets=(TargetEngines(settings.translate.target, processes.partial, processes.final),),
+            targets=processes.targets,
         )
         app = App(settings, engines, dictionary=dictionary, screen=LineScreen(), mode="live")
         return asyncio.run(app.run())

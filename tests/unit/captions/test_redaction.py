@@ -238,10 +238,10 @@ def test_a_final_that_was_being_made_never_comes(tmp_path: Path) -> None:
             assert translate is not None
             await until(phone, lambda m: m["type"] == "caption" and "Quentin" in str(m))
             assert translate.doing is not None
-            assert translate.waiting
+            assert translate._drafts.qsize()
             await operator.command("off-record")
             await reached(lambda: not service.app._context.recorder.purging)
-            assert (translate.waiting, service.app._news.tracks.unfinished) == (0, 0)
+            assert (translate._drafts.qsize(), service.app._news.tracks.unfinished) == (0, 0)
             await operator.command("on-record")  # before Gemma returns
             hang.set()
             gemma.hang = None

@@ -15,7 +15,8 @@ from pipeline.check.running import RunningChecks
 from pipeline.config.loader import load
 from pipeline.config.schema import Settings
 from pipeline.engines.process import factory
-from pipeline.workers.base import Engines, TargetEngines
+from pipeline.engines.protocols import TargetEngines
+from pipeline.workers.base import Engines
 from tests.support.fakes import FakeDetector, FakeRecognizer, FakeSource
 
 PATIENT = {"translate.final.deadline_s": 120.0}
@@ -38,7 +39,7 @@ def test_engines_that_run_are_tried_and_one_that_is_gone_is_red(tmp_path: Path) 
             source=FakeSource(np.zeros(512, np.float32)),
             detector=FakeDetector(),
             recognizer=made.recognizer,
-            targets=(TargetEngines("es", made.partial, made.final),),
+            targets=made.targets,
         )
         for _, engine in engines.by_stage():
             engine.load()

@@ -18,8 +18,8 @@ import pytest
 from pipeline.core.errors import ModelError
 from pipeline.core.reports import Report
 from pipeline.core.types import Pcm
-from pipeline.engines.process.broken import BrokenSpeaker
 from pipeline.engines.process.engine_process import SpeakerProcess
+from pipeline.engines.process.factory import BrokenEngine
 from pipeline.engines.specification import SPEECH, EngineSpec
 from pipeline.protocol.caption import CaptionMessage, SourceText, TargetText
 from pipeline.voice.playout import RATE_HZ
@@ -44,7 +44,7 @@ def speaker() -> Iterator[SpeakerProcess]:
 class Hall:
     """A voice and a listener."""
 
-    def __init__(self, speaker: SpeakerProcess | BrokenSpeaker) -> None:
+    def __init__(self, speaker: SpeakerProcess | BrokenEngine) -> None:
         self.listening = {"es"}
         self.faults: list[str] = []
         self.sound = b""
@@ -211,7 +211,7 @@ def test_where_nobody_listens_or_the_machine_is_behind_nothing_is_made(hall: Hal
 
 
 def test_an_engine_that_cannot_be_had_is_told_and_nothing_is_offered() -> None:
-    hall = Hall(BrokenSpeaker(ModelError("model-not-pulled", "It is not there.", "Pull it.")))
+    hall = Hall(BrokenEngine(ModelError("model-not-pulled", "It is not there.", "Pull it.")))
     wait_for(lambda: hall.gone)
     assert hall.faults == ["model-not-pulled"]
     hall.voice.close()

@@ -8,7 +8,7 @@ import pytest
 
 from pipeline.config.loader import load
 from pipeline.engines.process.factory import engine_processes
-from pipeline.workers.base import Engines, TargetEngines
+from pipeline.workers.base import Engines
 from tests.support.fakes import FakeDetector, FakeSource, pcm_of
 
 pytestmark = pytest.mark.usefixtures("own_final_model")
@@ -41,10 +41,7 @@ def test_what_languages_share_is_one_process_of_the_first_of_them(tmp_path: Path
         source=FakeSource(pcm_of([], 1.0)),
         detector=FakeDetector(),
         recognizer=made.recognizer,
-        targets=(
-            TargetEngines("es", made.partial, made.final),
-            *(TargetEngines(t.lang, t.partial, t.final) for t in made.extra_targets),
-        ),
+        targets=made.targets,
     )
     stages = [stage for stage, _ in engines.by_stage()]
     assert stages == ["transcribe", "transcribe", "translate", "translate-ko"]

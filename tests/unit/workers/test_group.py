@@ -15,7 +15,8 @@ from pipeline.core.standing import Reopened
 from pipeline.core.types import Caption, Comparison, Utterance
 from pipeline.daemon.context.state import DaemonState
 from pipeline.dictionary.store import Dictionary
-from pipeline.workers.base import Engines, TargetEngines
+from pipeline.engines.protocols import TargetEngines
+from pipeline.workers.base import Engines
 from pipeline.workers.degradation import Degradation, Waits
 from pipeline.workers.group import SILENT_S, STUCK_S, WorkerGroup
 from pipeline.workers.target import HANG_GRACE_S
@@ -148,7 +149,7 @@ def test_what_is_reopened_reaches_the_transcriber_and_half_a_sentence_the_segmen
     french = TargetEngines("fr", None, None)
     group = Watched(settings, FakeTranslator("gemma"), None, french).group
     for target in group.targets:
-        target.go_on(message(7, "Ask not.", "No preguntes.", lang=target.lang))
+        target.quick.go_on(message(7, "Ask not.", "No preguntes.", lang=target.lang))
         assert target.quick.reopened == Reopened(7, "Ask not.", "No preguntes.")
     assert group._transcribe.quick is group.targets[0].quick
     assert group._transcribe._expect_more == group._segmenter.expect_more

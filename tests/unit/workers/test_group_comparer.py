@@ -12,7 +12,7 @@ from pipeline.core.errors import EngineGoneError, ModelCrashError, ModelError, S
 from pipeline.core.reports import Fault, Report, WorkerEnded, WorkerReady
 from pipeline.core.types import Caption, Comparison, Translation
 from pipeline.engines.process import factory
-from pipeline.engines.specification import make_translator
+from pipeline.engines.specification import make
 from pipeline.workers.base import FAULTS_IN_A_ROW
 from pipeline.workers.group import LIMIT, Compare
 from pipeline.workers.steps import as_final
@@ -130,7 +130,7 @@ def test_with_a_starter_model(tmp_path: Path) -> None:
     reports: list[Report] = []
     made = Compare(
         lang="es",
-        translator=make_translator(spec),
+        translator=make(spec),
         model=settings.translate.compare.model,
         emit=reports.append,
     )

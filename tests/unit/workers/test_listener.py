@@ -71,13 +71,18 @@ def closed(reports: list[Report]) -> list[Utterance]:
     return [r for r in reports if isinstance(r, Utterance)]
 
 
+def taken(utterances: UtteranceQueue) -> list[Utterance]:
+    """Return what waits in a queue that is closed."""
+    return [u for u in iter(utterances.take, None) if isinstance(u, Utterance)]
+
+
 def test_finals_reach_the_queue_stamped_and_are_reported_beside_the_level() -> None:
     worker, utterances, reports = listen(FakeSource(pcm_of(SCRIPT, 4.5)))
     run(worker)
-    finals = list(iter(utterances.get, None))  # closed at the end
+    finals = taken(utterances)
     assert finals == closed(reports)
-    assert [(u.id, u.cause) for u in finals if u] == [(1, "silence"), (2, "end")]
-    assert all(0 < u.spoken_s <= u.closed_s <= time.monotonic() for u in finals if u)
+    assert [(u.id, u.cause) for u in finals] == [(1, "silence"), (2, "end")]
+    assert all(0 < u.spoken_s <= u.closed_s <= time.monotonic() for u in finals)
     assert reports[-1] == WorkerEnded("listen", None)
     assert worker.heard_s == pytest.approx(4.5, abs=0.04)
     speaking = [report.speaking for report in reports if isinstance(report, Level)]
@@ -89,8 +94,8 @@ def test_in_real_time_the_last_syllable_lies_one_silence_before_the_close() -> N
     sound = pcm_of([Speech(0.2, 1.0, "amen")], 1.8)
     worker, utterances, _ = listen(FakeSource(sound, speed=1.0))
     run(worker)
-    final = utterances.get()
-    assert final is not None
+    final = utterances.take()
+    assert isinstance(final, Utterance)
     assert final.closed_s - final.spoken_s == pytest.approx(
         Vad().fitted({}).silence_ms / 1000, abs=0.1
     )
@@ -113,7 +118,7 @@ def test_paused_it_reads_on_and_hands_nothing_on() -> None:
     worker, utterances, reports = listen(FakeSource(pcm_of(SCRIPT, 6.0)))
     worker.paused = True
     run(worker)
-    assert utterances.get() is None
+    assert utterances.take() is None
     assert closed(reports) == []
     assert worker.heard_s > 5.9
 
@@ -208,7 +213,7 @@ def test_stop_ends_a_source_that_would_go_on() -> None:
     worker.stop()
     worker.join(5)
     assert not worker.is_alive()
-    assert utterances.get() is not None
+    assert utterances.take() is not None
 
 
 def test_a_missing_device_is_told_before_anything_runs() -> None:
@@ -239,7 +244,7 @@ def test_an_audio_system_that_hangs_ends_the_worker() -> None:
     assert isinstance(ended, WorkerEnded)
     assert isinstance(ended.error, AudioError)
     assert source.opened == 3
-    assert utterances.get() is not None  # the earlier speech is not lost
+    assert utterances.take() is not None  # the earlier speech is not lost
 
 
 def test_off_the_record_what_is_open_is_thrown_away_even_if_it_is_over_at_once() -> None:
@@ -260,8 +265,7 @@ def test_off_the_record_what_is_open_is_thrown_away_even_if_it_is_over_at_once()
     finals = closed(reports)
     assert [round(u.start_s, 1) for u in finals] == [1.5, 4.5]
     assert [round(u.end_s, 1) for u in finals] == [2.5, 5.0]
-    taken = [u.id for u in iter(utterances.get, None) if u and u.final]
-    assert taken == [u.id for u in finals]
+    assert [u.id for u in taken(utterances) if u.final] == [u.id for u in finals]
 
 
 def test_a_source_that_ends_off_the_record_leaves_nothing() -> None:
@@ -269,7 +273,7 @@ def test_a_source_that_ends_off_the_record_leaves_nothing() -> None:
     worker.off_record = True
     run(worker)
     assert closed(reports) == []
-    assert utterances.get() is None
+    assert utterances.take() is None
     assert not any(r.speaking for r in reports if isinstance(r, Level))
 
 
@@ -285,7 +289,7 @@ def test_speech_that_returns_is_reported_before_what_follows_and_settles_later()
         if isinstance(r, Utterance | Settled)
     ]
     assert ends == [("silence", 1), ("resumed", 1), ("silence", 1), ("settled", 1)]
-    (final,) = [u for u in iter(utterances.get, None) if u and u.final]
+    (final,) = [u for u in taken(utterances) if u.final]
     assert final.start_s < 0.5
     assert final.end_s == pytest.approx(3.0, abs=0.05)
 
@@ -367,7 +371,7 @@ def test_an_operator_holds_and_lets_go() -> None:
     worker.song_control = "hold"
     run(worker)
     assert [(r.held, r.by) for r in held(reports)] == [(True, "operator")]
-    assert mailbox.get() is None
+    assert mailbox.take() is None
     worker, _, reports = listen(FakeSource(pcm_of(SERVICE, 33.0)))
     worker.song = "off"
     worker.song_control = "hold"

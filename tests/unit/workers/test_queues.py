@@ -22,7 +22,7 @@ def step(id: int, revision: int = 1, cause: Cause = "silence") -> Utterance:  # 
 def drain(utterances: UtteranceQueue) -> list[tuple[int, int]]:
     utterances.close()
     out = []
-    while (taken := utterances.get()) is not None:
+    while isinstance(taken := utterances.take(), Utterance):
         out.append((taken.id, taken.revision))
     return out
 
@@ -35,8 +35,12 @@ def test_finals_come_in_order_and_before_the_newest_partial() -> None:
     for revision in (1, 2, 3):
         utterances.put(step(3, revision, "partial"))
     assert (len(utterances), utterances.replaced_partials) == (2, 3)
-    taken = [utterances.get() for _ in range(3)]
-    assert [(u.id, u.revision) for u in taken if u] == [(1, 1), (2, 2), (3, 3)]
+    taken = [utterances.take() for _ in range(3)]
+    assert [(u.id, u.revision) for u in taken if isinstance(u, Utterance)] == [
+        (1, 1),
+        (2, 2),
+        (3, 3),
+    ]
 
 
 def test_a_full_queue_makes_the_listener_wait_and_loses_nothing() -> None:
@@ -52,9 +56,9 @@ def test_a_full_queue_makes_the_listener_wait_and_loses_nothing() -> None:
     thread.start()
     assert not done.wait(0.1)
     assert len(utterances) == 2
-    taken = [utterances.get() for _ in range(10)]
+    taken = [utterances.take() for _ in range(10)]
     thread.join(5)
-    assert [u.id for u in taken if u] == list(range(1, 11))
+    assert [u.id for u in taken if isinstance(u, Utterance)] == list(range(1, 11))
 
 
 def test_closing_frees_a_waiting_listener() -> None:
@@ -97,7 +101,7 @@ def test_an_eager_utterance_has_the_place_of_its_final() -> None:
     assert drain(utterances) == [(1, 2)], "it waited still: the final itself is as good"
     utterances = UtteranceQueue()
     utterances.put(step(1, 1, "eager"))
-    taken = utterances.get()
+    taken = utterances.take()
     assert taken is not None
     utterances.put(step(1, 2, "silence"))
     utterances.put(step(2, 1, "silence"))
@@ -107,7 +111,7 @@ def test_an_eager_utterance_has_the_place_of_its_final() -> None:
 def test_a_final_without_an_eager_utterance_of_its_own_is_handed_over() -> None:
     utterances = UtteranceQueue()
     utterances.put(step(1, 1, "eager"))
-    assert utterances.get() is not None
+    assert utterances.take() is not None
     utterances.put(step(1, 2, "resumed"))
     utterances.put(step(1, 3, "silence"))
     assert drain(utterances) == [(1, 3)]
@@ -125,10 +129,9 @@ def test_what_waits_of_an_utterance_goes_when_speech_returns() -> None:
     assert not utterances.is_stale(step(2, 3, "partial"))
     assert not utterances.is_stale(step(1, 1, "silence"))
     utterances.put(step(2, 4, "partial"))
-    assert [(u.id, u.revision) for u in (utterances.get(), utterances.get()) if u] == [
-        (1, 1),
-        (2, 4),
-    ]
+    taken = [utterances.take(), utterances.take()]
+    found = [(u.id, u.revision) for u in taken if isinstance(u, Utterance)]
+    assert found == [(1, 1), (2, 4)]
 
 
 def test_only_the_last_resumptions_are_remembered() -> None:

@@ -39,14 +39,7 @@ def quick(reports: list[Report], translator: FakeTranslator, rung: Rung = Rung.F
         stage="quick-fr",
         shed=True,
     )
-    return Quick(
-        "quick-fr",
-        quick=made,
-        transcripts=TranscriptQueue(lambda: True),
-        degradation=degradation,
-        emit=reports.append,
-        is_stale=lambda _: False,
-    )
+    return Quick(made, TranscriptQueue(lambda: True), is_stale=lambda _: False)
 
 
 @pytest.mark.parametrize(

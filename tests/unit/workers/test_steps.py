@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -30,11 +31,11 @@ def caption(text: str) -> Caption:
     return Caption(transcript(), "es", text, "marian", final=False)
 
 
-def test_transcribe_keeps_the_utterance_and_measures_it() -> None:
+def test_transcribe_keeps_the_utterance_and_measures_it(monkeypatch: pytest.MonkeyPatch) -> None:
     ticks = iter([101.0, 101.5])
-    made = transcribe(
-        FakeRecognizer(SCRIPT), utterance(), lang="en", free_s=100.25, clock=lambda: next(ticks)
-    )
+    clock = SimpleNamespace(monotonic=lambda: next(ticks))
+    monkeypatch.setattr("pipeline.workers.steps.time", clock)
+    made = transcribe(FakeRecognizer(SCRIPT), utterance(), lang="en", free_s=100.25)
     assert made.raw_text == made.text == "grace and peace"
     assert made.utterance.id == 7
     assert made.level_dbfs == pytest.approx(-60.0, abs=0.1)
@@ -49,19 +50,13 @@ def test_a_transcript_names_who_heard_it(named: str) -> None:
             return replace(super().recognize(pcm, final=final, prefix=prefix), engine=named)
 
     asked = BehindAServer(SCRIPT, name="openai:large")
-    made = transcribe(asked, utterance(), lang="en", free_s=50.0, clock=lambda: 101.0)
+    made = transcribe(asked, utterance(), lang="en", free_s=50.0)
     assert made.recognition.engine == (named or "openai:large")
     assert made.span.busy_s == 0.0, "the engine was idle"
 
 
 def test_translate_makes_a_caption_that_is_not_yet_final() -> None:
-    made = translate(
-        *(FakeTranslator("es"), transcript()),
-        lang="es",
-        handed_s=3.0,
-        free_s=4.0,
-        clock=lambda: 5.0,
-    )
+    made = translate(FakeTranslator("es"), transcript(), lang="es", handed_s=3.0, free_s=4.0)
     assert (made.id, made.lang, made.text) == (7, "es", "grace-es and-es peace-es")
     assert made.final is False
     assert made.translation is not None
@@ -74,15 +69,7 @@ def test_translate_makes_a_caption_that_is_not_yet_final() -> None:
 )
 def test_the_translator_gets_references_as_they_are_printed(spell: bool, text: str) -> None:
     said = transcript("Romans eight twenty-eight")
-    made = translate(
-        FakeTranslator("es"),
-        said,
-        lang="es",
-        handed_s=3.0,
-        free_s=4.0,
-        clock=lambda: 5.0,
-        church=Church(references=spell),
-    )
+    made = translate(FakeTranslator("es"), said, lang="es", church=Church(references=spell))
     assert made.text == text
     assert made.transcript is said
 

@@ -13,8 +13,7 @@ from pipeline.config.loader import changed
 from pipeline.config.schema import Settings
 from pipeline.core.reports import Fault, Rendition, Report, Retranslated, WorkerEnded
 from pipeline.core.types import Caption, Recognition, Transcript, Utterance
-from pipeline.engines.protocols import Translator
-from pipeline.workers.base import TargetEngines
+from pipeline.engines.protocols import TargetEngines, Translator
 from pipeline.workers.degradation import Rung
 from pipeline.workers.target import TargetWorkers
 from tests.support.fakes import FakeTranslator
@@ -129,13 +128,13 @@ def test_it_falls_behind_alone_and_shows_the_spoken_words_in_time() -> None:
     bench = Bench(FakeTranslator("quick"))
     bench.workers.transcripts.put(transcript(1))
     now_s = time.monotonic() + 15
-    assert bench.workers.lag_s(now_s) == pytest.approx(15, abs=1)
+    assert bench.workers.waits(now_s).longest_s == pytest.approx(15, abs=1)
     assert bench.workers.observe(now_s)
     assert bench.workers.degradation.rung is Rung.SOURCE_CAPTIONS
     assert bench.workers.degraded_reason.startswith("French: far behind")
     bench.run()
     assert bench.finals() == [(1, "source")]
-    assert bench.workers.lag_s(now_s) == 0
+    assert bench.workers.waits(now_s).longest_s == 0
 
 
 def test_a_final_translator_that_keeps_up_translates_what_the_quick_one_cannot() -> None:

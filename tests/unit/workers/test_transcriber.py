@@ -27,6 +27,7 @@ from pipeline.engines.protocols import Recognizer, Translator
 from pipeline.text.sentences import goes_on
 from pipeline.workers.degradation import LIMIT_S, Degradation, Rung, Waits
 from pipeline.workers.queues import Draft, DraftQueue, Retranslation, UtteranceQueue
+from pipeline.workers.quick import QuickPass
 from pipeline.workers.transcriber import Transcribe
 from tests.support.fakes import FakeRecognizer, FakeTranslator, Speech, pcm_of
 
@@ -65,21 +66,26 @@ class Bench:
         settings = settings or Settings()
         self.dictionary = Dictionary(settings)
         self.worker = Transcribe(
-            settings=settings,
+            quick=QuickPass(
+                settings=settings,
+                translator=translator,
+                drafts=self.drafts,
+                degradation=degradation,
+                emit=self.reports.append,
+                stage="transcribe",
+                shed=shed,
+                glossaries=self.dictionary.glossaries,
+            ),
             recognizer=recognizer or FakeRecognizer(SCRIPT),
-            partial=translator,
             dictionary=self.dictionary,
             utterances=mailbox,
-            drafts=self.drafts,
-            degradation=degradation,
-            emit=self.reports.append,
             shed=shed,
         )
         self.worker.load()
         for utterance in utterances:
             mailbox.put(utterance)
             if not utterance.final:  # otherwise the next replaces it
-                self.worker.take(mailbox.get())  # type: ignore[arg-type]
+                self.worker.take(mailbox.take())  # type: ignore[arg-type]
         mailbox.close()
         if read_all:
             self.worker.begin()
@@ -140,7 +146,7 @@ def test_without_a_partial_translator_the_source_stands_in_until_the_final() -> 
 def test_a_full_queue_makes_the_draft_final() -> None:
     bench = Bench(final(1), final(2), final(3), drafts=2, read_all=False)
     # run() would wait to put its end mark into the full queue, so only take the work.
-    while (utterance := bench.worker._utterances.get()) is not None:
+    while isinstance(utterance := bench.worker._utterances.take(), Utterance):
         bench.worker.take(utterance)
     assert [f for _, f, _ in bench.captions] == [False, False, False, True]
     assert bench.worker.quick.full_drafts == 1
@@ -383,7 +389,7 @@ def test_the_recognizer_listens_for_the_words_that_the_dictionary_has_now(tmp_pa
     )
     bench.dictionary.take(Dictionary(settings))
     assert heard()[0] == "Oyelaran"
-    bench.worker.configure(load(flags=flags | {"stt.hotwords": False}).settings)
+    bench.worker.quick.settings = load(flags=flags | {"stt.hotwords": False}).settings
     assert heard() == [""]
 
 
@@ -414,12 +420,12 @@ def test_half_a_sentence_waits_for_its_other_half_and_so_does_a_word_or_two(
     text: str, hotwords: bool, waits: bool
 ) -> None:
     bench = Bench(recognizer=FakeRecognizer([Speech(0.0, 2.0, text)]), read_all=False)
-    bench.worker.configure(changed(bench.worker.settings, {"stt.hotwords": hotwords}))
+    bench.worker.quick.settings = changed(bench.worker.quick.settings, {"stt.hotwords": hotwords})
     expected_more: list[tuple[int, float]] = []
     bench.worker._expect_more = lambda utterance, share: expected_more.append((utterance.id, share))
     bench.worker.take(final())
     assert expected_more == [(1, float(waits))]
-    bench.worker.configure(changed(bench.worker.settings, {"vad.hold_ms": 1200}))
+    bench.worker.quick.settings = changed(bench.worker.quick.settings, {"vad.hold_ms": 1200})
     bench.worker.take(final())
     assert expected_more[1][1] == (1.0 if waits else pytest.approx(goes_on(text, "en")))
 
@@ -474,7 +480,7 @@ def test_a_partial_makes_way_for_what_is_prepared_as_a_final(
     bench.worker._utterances = recognizer.mailbox
     recognizer.mailbox.put(first)
     for _ in range(2):
-        bench.worker.take(recognizer.mailbox.get())  # type: ignore[arg-type]
+        bench.worker.take(recognizer.mailbox.take())  # type: ignore[arg-type]
     assert len(bench.captions) == captions
     assert bench.faults == []
 

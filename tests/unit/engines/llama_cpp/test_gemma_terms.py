@@ -10,9 +10,9 @@ import pytest
 
 from pipeline.dictionary.glossary import Glossary
 from pipeline.engines.llama_cpp.gemma import Gemma
-from pipeline.engines.llama_cpp.gemma_terms import AnswerScorer, repair_answer
+from pipeline.engines.llama_cpp.gemma_terms import AnswerScorer
 from pipeline.engines.protocols import TranslationRequest
-from pipeline.engines.term_repair import Repaired
+from pipeline.engines.term_repair import Repaired, repair
 
 SAID = "The tomb is empty, the stone is rolled away, and death does not have the last word."
 
@@ -37,9 +37,9 @@ def test_a_deadline_within_a_repair_leaves_the_answer_as_it_was_written(
 
     def late(*given: Any, **named: Any) -> Repaired:
         monkeypatch.setattr("pipeline.engines.protocols.time", SimpleNamespace(monotonic=inf))
-        return repair_answer(*given, **named)
+        return repair(*given, **named)
 
-    monkeypatch.setattr("pipeline.engines.llama_cpp.gemma.repair_answer", late)
+    monkeypatch.setattr("pipeline.engines.llama_cpp.gemma.repair", late)
     made = gemma.translate(SAID, TranslationRequest(wanted=glossary.find(SAID)))
     assert (made.text, made.repairs) == (plain.text, ())
 

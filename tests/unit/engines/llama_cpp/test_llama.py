@@ -39,12 +39,18 @@ def start(gguf: Path, context: int = 512, *, flash_attention: bool = True) -> Ll
     )
 
 
+def best(model: Llama, place: int = -1) -> tuple[int, float]:
+    """Return the most likely next token and its log-probability."""
+    token, logprob, _ = model.best_and(None, place)
+    return token, logprob
+
+
 def go_on(model: Llama, tokens: list[int], count: int) -> list[tuple[int, float]]:
     """Return the `count` most likely tokens after `tokens`, with their log-probabilities."""
     model.prompt(tokens, lambda: None)
     made = []
     for _ in range(count):
-        made.append(model.best())
+        made.append(best(model))
         model.feed([made[-1][0]])
     return made
 
@@ -82,7 +88,7 @@ def test_control_tokens_come_from_control_text_only(model: Llama) -> None:
 
 def test_the_log_probability_is_that_of_the_softmax(model: Llama) -> None:
     model.prompt([*model.begin, *model.tokenize("God is", special=False)], lambda: None)
-    token, logprob = model.best()
+    token, logprob = best(model)
     pointer = llama_cpp.llama_get_logits_ith(model._context, -1)
     logits = np.ctypeslib.as_array(pointer, shape=(model._vocab_size,)).astype(np.float64)
     assert logprob == pytest.approx(float(logits[token] - np.log(np.exp(logits).sum())), abs=1e-4)
@@ -118,7 +124,7 @@ def test_the_head_of_each_language_is_kept_while_another_takes_its_turn(gguf: Pa
 
     def ask(head: list[int], rest: list[int]) -> tuple[int, int]:
         reused = model.prompt([*head, *rest], lambda: None, len(head))
-        return reused, model.best()[0]
+        return reused, best(model)[0]
 
     alone = []
     for head in (spanish, french):
@@ -142,11 +148,11 @@ def test_a_head_that_cannot_be_put_back_is_evaluated_again(
     monkeypatch.setattr(llama_cpp, "llama_state_seq_set_data", lambda *_: 0)
     for _ in range(2):
         assert model.prompt(one, lambda: None, len(one) - 2) < len(one) - 2
-        first = model.best()
+        first = best(model)
         model.prompt(two, lambda: None, len(two) - 2)
     model.reset()
     model.prompt(one, lambda: None)
-    assert model.best() == pytest.approx(first, abs=0.02)
+    assert best(model) == pytest.approx(first, abs=0.02)
 
 
 def test_reuse_changes_nothing(gguf: Path, model: Llama) -> None:
@@ -171,10 +177,10 @@ def test_what_follows_each_of_several_tokens(model: Llama) -> None:
     tokens = [token for token, _ in made]
     model.prompt(prompt, lambda: None)
     model.feed(tokens[:7], every=True)
-    at_once = [model.best(place) for place in range(7)]
+    at_once = [best(model, place) for place in range(7)]
     assert [token for token, _ in at_once] == tokens[1:]
     assert [p for _, p in at_once] == pytest.approx([p for _, p in made[1:]], abs=0.02)
-    assert model.best() == at_once[-1]
+    assert best(model) == at_once[-1]
 
 
 @pytest.mark.parametrize("cuts", [True, False], ids=["cut", "cleared"])
@@ -192,7 +198,7 @@ def test_tokens_are_taken_back(
         monkeypatch.setattr(llama_cpp, "llama_memory_seq_rm", lambda *_: False)
     model.forget(2)
     model.feed([tokens[3]])
-    assert model.best() == pytest.approx(made[4], abs=0.02)
+    assert best(model) == pytest.approx(made[4], abs=0.02)
 
 
 @pytest.mark.slow
@@ -235,7 +241,7 @@ def test_a_model_that_computes_no_numbers(model: Llama, monkeypatch: pytest.Monk
     for pointer, says in ((ctypes.cast(broken, kind), "no numbers"), (kind(), "nothing has been")):
         monkeypatch.setattr(llama_cpp, "llama_get_logits_ith", lambda *_, given=pointer: given)
         with pytest.raises(LlamaError, match=says):
-            model.best()
+            best(model)
 
 
 def test_text_is_never_lost_in_silence(model: Llama, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -255,7 +261,7 @@ def test_memory_that_cannot_be_cut_is_cleared(
     before = go_on(model, tokens, 3)
     monkeypatch.setattr(llama_cpp, "llama_memory_seq_rm", lambda *_: False)
     assert model.prompt(tokens, lambda: None) == 0
-    assert model.best() == pytest.approx(before[0], abs=0.02)
+    assert best(model) == pytest.approx(before[0], abs=0.02)
 
 
 def test_a_file_that_does_not_load_is_explained(gguf: Path, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
+from pipeline.core.standing import Standing
 from pipeline.engines.process.channel import Channel, Patience
 
 
@@ -42,6 +43,24 @@ def test_messages_keep_their_order_and_may_have_no_bytes(ends: tuple[Channel, Ch
         here.send({"number": number}, patience=Patience())
     for number in range(3):
         assert there.receive(Patience()) == ({"number": number}, bytearray())
+
+
+def test_values_arrive_as_plain_ones_with_tuples_for_lists(ends: tuple[Channel, Channel]) -> None:
+    here, there = ends
+    standing = Standing(source=3, pieces=(("a", "b"), ()))
+    here.send({"standing": standing, "rivals": ["one", "two"]}, patience=Patience())
+    message, _ = there.receive(Patience())
+    assert Standing(**message["standing"]) == standing
+    assert message["rivals"] == ("one", "two")
+
+
+def test_of_a_lone_surrogate_a_question_mark_arrives(ends: tuple[Channel, Channel]) -> None:
+    here, there = ends
+    said = {"text": "grace \ud800", "standing": Standing(3), "deadline_s": None}
+    here.send(said, patience=Patience())
+    message, _ = there.receive(Patience())
+    assert message["text"] == "grace ?"
+    assert Standing(**message["standing"]) == Standing(3)
 
 
 def test_a_silent_side_costs_no_more_than_the_patience(ends: tuple[Channel, Channel]) -> None:

@@ -109,9 +109,14 @@ def test_scores_and_alternatives_come_back(monkeypatch: pytest.MonkeyPatch) -> N
     previous = {"previous": {"source": "Grace.", "target": "Gracia."}}
     asked = {"do": "score", "text": "Amen", "targets": ["Así sea", "Amén"]} | previous
     _, scored, found = ask(asked, TRANSLATE | {"rivals": ["Así sea"]} | previous)
-    assert scored["value"] == {"scores": [[-4.0, -7.0], [-4.0, -4.0]]}
+    assert scored["value"] == {"scores": ((-4.0, -7.0), (-4.0, -4.0))}
     (other,) = found["value"]["alternatives"]
     assert other == {"text": "Así sea", "avg_logprob": -1.0, "whole_logprob": -2.0, "part": 0}
+
+
+def test_an_engine_that_cannot_score_says_so() -> None:
+    _, answer = ask({"do": "score", "text": "Amen", "targets": ["Amén"], "previous": None})
+    assert (answer["is"], answer["code"]) == ("error", "score-unknown")
 
 
 def test_an_error_keeps_its_kind_its_code_and_its_fix(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,7 +19,7 @@ from pipeline.engines.process.channel import Patience
 from pipeline.engines.process.child import LOG_MARK, OUT_OF_MEMORY
 from pipeline.engines.process.child_process import ChildProcess
 from pipeline.engines.process.deaths import Cause
-from pipeline.engines.specification import EngineSpec
+from pipeline.engines.specification import FINAL, EngineSpec
 from tests.support.failing_engines import put_into_children
 
 pytestmark = pytest.mark.slow
@@ -52,7 +52,7 @@ def does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str) -> ChildPro
     text = f"\n    import os, signal, sys, time\n    {code}\n"
     for name, value in put_into_children(tmp_path / "site", "final", text).items():
         monkeypatch.setenv(name, value)
-    return ChildProcess(NOTHING, part="final")
+    return ChildProcess(NOTHING, FINAL)
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_an_error_that_nobody_expected_is_told(
 
 
 def test_whoever_kills_it_says_why_and_it_is_over_at_once() -> None:
-    child = ChildProcess(NOTHING, part="final")
+    child = ChildProcess(NOTHING, FINAL)
     assert not child.is_over
     child.kill(Cause("engine-hangs", "did not answer"))
     child.kill(Cause("engine-closed", "was not needed"))
@@ -129,7 +129,7 @@ def test_its_log_lines_reach_the_parents_log_and_only_those_that_it_keeps(
 
 
 def test_lines_of_libraries_and_of_ours_may_come_in_any_pieces() -> None:
-    child = ChildProcess(NOTHING, part="final")
+    child = ChildProcess(NOTHING, FINAL)
     try:
         record = LOG_MARK + b'{"level":10,"logger":"x","event":"e"}\n'
         for piece in (
@@ -163,7 +163,7 @@ def test_it_has_a_group_and_variables_of_its_own(monkeypatch: pytest.MonkeyPatch
     monkeypatch.delenv("GOMP_SPINCOUNT", raising=False)
     if own:
         monkeypatch.setenv("GOMP_SPINCOUNT", own)
-    child = ChildProcess(NOTHING, part="final")
+    child = ChildProcess(NOTHING, FINAL)
     try:
         assert os.getpgid(child.pid) == child.pid, "not the terminal's"
         variables = environment(child)
@@ -184,23 +184,23 @@ def test_where_no_process_can_be_started_nothing_is_left_open(
     monkeypatch.setattr(subprocess, "Popen", refuse)
     before = len(list(Path("/proc/self/fd").iterdir()))
     with pytest.raises(BlockingIOError):
-        ChildProcess(NOTHING, part="final")
+        ChildProcess(NOTHING, FINAL)
     assert len(list(Path("/proc/self/fd").iterdir())) == before
 
 
 def test_a_refusal_that_is_sent_just_before_the_end_is_not_missed() -> None:
-    child = ChildProcess(NOTHING, part="final")
+    child = ChildProcess(NOTHING, FINAL)
     child.describe()
     while child.pump(1.0):
         pass
-    assert child.has_answer()
+    assert child.channel.has_message()
     answer, _ = child.channel.receive(Patience())
     assert answer["code"] == "model-missing"
     assert child.end().words == "ended with code 0"
 
 
 def test_one_that_is_stopped_is_ended_all_the_same() -> None:
-    child = ChildProcess(NOTHING, part="final")
+    child = ChildProcess(NOTHING, FINAL)
     os.kill(child.pid, signal.SIGSTOP)
     assert child.end() == Cause("engine-killed", "was killed (SIGKILL)")
 
@@ -213,7 +213,7 @@ def test_one_that_nothing_ends_is_left_behind(monkeypatch: pytest.MonkeyPatch) -
 
     for name in ("_END_S", "_DEATH_S"):
         monkeypatch.setattr(child_process, name, 0.01)
-    child = ChildProcess(NOTHING, part="final")
+    child = ChildProcess(NOTHING, FINAL)
     process = child._process
     child.kill(Cause("engine-hangs", "did not answer for 9 s"))
     monkeypatch.setattr(process, "wait", wait)

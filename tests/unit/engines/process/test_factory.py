@@ -10,7 +10,6 @@ import pytest
 
 from pipeline.audio.file import AudioFile
 from pipeline.audio.microphone import Microphone
-from pipeline.audio.silero_vad import Silero
 from pipeline.config.loader import load
 from pipeline.config.schema import Settings
 from pipeline.core.errors import ConfigError, EngineError, ModelError
@@ -19,12 +18,12 @@ from pipeline.engines.ctranslate2.marian import Marian
 from pipeline.engines.ctranslate2.whisper import Whisper
 from pipeline.engines.llama_cpp.gemma import Gemma
 from pipeline.engines.process import factory
-from pipeline.engines.process.broken import BrokenTranslator
+from pipeline.engines.process.factory import BrokenEngine
 from pipeline.engines.process.model_specs import server_specs
 from pipeline.engines.process.sharing import LanguageTranslator, process_of
 from pipeline.engines.remote.openai import OpenAi
 from pipeline.engines.remote.stand_in import RecognizerStandIn, StandIn
-from pipeline.engines.specification import EngineSpec, make, make_recognizer, make_translator
+from pipeline.engines.specification import EngineSpec, make
 from pipeline.models.resolve import resolve
 from tests.support.model_fixtures import pulled, starter_files
 from tests.support.needs import needs_module
@@ -39,7 +38,6 @@ def settings(tmp_path: Path, **flags: Any) -> Settings:
 def test_the_defaults_give_every_engine(tmp_path: Path) -> None:
     chosen = settings(tmp_path)
     assert isinstance(factory.audio_source(chosen), Microphone)
-    assert isinstance(factory.speech_detector(), Silero)
     assert isinstance(factory.recognizer(chosen, Dictionary(chosen)), Whisper)
     assert isinstance(factory.partial_translator(chosen), Marian)
     assert isinstance(factory.final_translator(chosen), Gemma)
@@ -85,7 +83,7 @@ def test_a_local_model_stands_in_for_a_quick_translator_on_a_server(tmp_path: Pa
     spec = factory.partial_spec(chosen)
     assert spec is not None
     assert EngineSpec.from_json(orjson.loads(orjson.dumps(spec.as_json()))) == spec
-    assert isinstance(make_translator(spec), StandIn)
+    assert isinstance(make(spec), StandIn)
     assert "local" not in server_specs(chosen)["partial"].arguments
 
 
@@ -101,7 +99,7 @@ def test_a_recognizer_on_a_server_has_the_one_of_this_machine_behind_it(tmp_path
     spec = factory.recognizer_spec(chosen)
     assert (spec.kind, spec.name, spec.section) == ("whisper", "openai:large-v3", "stt")
     assert EngineSpec.from_json(orjson.loads(orjson.dumps(spec.as_json()))) == spec
-    assert isinstance(make_recognizer(spec), RecognizerStandIn)
+    assert isinstance(make(spec), RecognizerStandIn)
     assert isinstance(make(spec.with_gpu_share(0.0)), RecognizerStandIn)
     assert spec.arguments["server"] == {
         "model": "large-v3",
@@ -134,7 +132,7 @@ def test_each_language_asks_its_server_by_itself(tmp_path: Path) -> None:
         translate__targets=[FRENCH, GERMAN],
     )
     made = factory.engine_processes(chosen, compare=False)
-    finals = [made.final, *(target.final for target in made.extra_targets)]
+    finals = [target.final for target in made.targets]
     specs = [process.spec for process in map(process_of, finals) if process is not None]
     assert [spec.arguments["target"] for spec in specs] == ["es", "fr", "de"]
     assert [spec.arguments["url"] for spec in specs] == [SERVER, SERVER, "http://10.0.0.6:8000"]
@@ -188,7 +186,7 @@ def test_a_wrong_model_is_told_by_the_key_that_names_it(
     specs.append((factory.compare_spec, other, "translate.compare"))
     for make_spec, chosen, wanted in specs:
         with pytest.raises((ModelError, ConfigError)) as caught:
-            make_translator(make_spec(chosen)).load()  # type: ignore[arg-type]
+            make(make_spec(chosen)).load()  # type: ignore[arg-type]
         assert caught.value.message.startswith(f"{wanted}.model: ")
 
 
@@ -203,7 +201,7 @@ def test_a_prompt_that_cannot_be_made_is_told_by_its_key(tmp_path: Path) -> None
     spec = factory.compare_spec(chosen)
     assert spec is not None
     with pytest.raises(ConfigError, match=r"^translate\.compare\.prompt"):
-        make_translator(spec).load()
+        make(spec).load()
 
 
 def moonshine(tmp_path: Path, **values: Any) -> Settings:
@@ -228,7 +226,7 @@ def test_a_streaming_recognizer_gets_what_it_understands_of_the_settings(tmp_pat
     needs_module("moonshine_voice")
     spec = factory.recognizer_spec(moonshine(tmp_path, stt__threads=3))
     assert (spec.kind, spec.arguments) == ("moonshine", {})
-    assert make_recognizer(spec).name == f"moonshine:{tmp_path.name}"
+    assert make(spec).name == f"moonshine:{tmp_path.name}"
 
 
 def settings_with(tmp_path: Path, partial: str) -> Path:
@@ -238,12 +236,22 @@ def settings_with(tmp_path: Path, partial: str) -> Path:
     return tmp_path / "config.toml"
 
 
+def test_a_broken_engine_tells_of_its_model_at_its_start_and_at_each_call() -> None:
+    engine = BrokenEngine(ModelError("model-broken", "It is damaged.", "Pull it again."))
+    with pytest.raises(ModelError, match="Pull it again"):
+        engine.load()
+    with pytest.raises(EngineError, match="damaged"):
+        engine.translate("Grace.")
+    with pytest.raises(EngineError, match="damaged"):
+        engine.speak("Gracia.", "es", 1.0)
+
+
 def test_it_says_so_when_it_is_loaded_and_whenever_it_is_asked(tmp_path: Path) -> None:
     pulled(tmp_path, "french", "marian", starter_files("marian"))
     next(tmp_path.rglob("source.spm")).unlink()
     settings = load(settings_with(tmp_path, "french")).settings
-    (french,) = factory.engine_processes(settings, compare=False).extra_targets
-    assert isinstance(french.partial, BrokenTranslator)
+    _, french = factory.engine_processes(settings, compare=False).targets
+    assert isinstance(french.partial, BrokenEngine)
     with pytest.raises(ModelError, match=r"translate\.targets, 'fr': .*source\.spm.*broken\]"):
         french.partial.load()
     with pytest.raises(EngineError, match="'fr'"):

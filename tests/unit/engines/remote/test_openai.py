@@ -236,11 +236,6 @@ class TestPatience:
         assert made.degraded_reason == "", "the server has done nothing wrong"
 
 
-def test_it_judges_no_translations() -> None:
-    with pytest.raises(EngineError, match="score-unknown"):
-        OpenAi(MODEL, url="http://127.0.0.1:1").score("Amen", ["Amén"])
-
-
 def test_an_address_without_a_path_gets_the_usual_one() -> None:
     with scripted() as server:
         engine(server.url.removesuffix("/v1")).translate(TEXT)

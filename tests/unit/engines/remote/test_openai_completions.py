@@ -8,7 +8,7 @@ import pytest
 
 from pipeline.core.errors import EngineError
 from pipeline.engines.output import Piece
-from pipeline.engines.remote.openai import Completions, EventReader
+from pipeline.engines.remote.openai import Completions, events
 from tests.support.model_servers import MODEL, Answer, Handler, go_on, says, scripted
 
 
@@ -27,6 +27,11 @@ def test_a_stream_in_pieces_with_its_end_and_its_counts() -> None:
         Piece("", "length"),
         Piece("", "", 11, 2),
     ]
+
+
+def test_counts_that_are_no_numbers_are_left_out() -> None:
+    odd = {"prompt_tokens": "some", "completion_tokens": [2]}
+    assert pieces(says(finish="stop", usage=odd))[0] == Piece("", "stop")
 
 
 def test_a_stream_may_end_without_a_word_of_it() -> None:
@@ -51,8 +56,7 @@ def test_a_stream_that_ends_before_its_text_is_one_that_broke_off() -> None:
 
 
 def read(*lines: str) -> list[str]:
-    reader = EventReader()
-    return [data for line in lines if (data := reader.add(line)) is not None]
+    return list(events(lines))
 
 
 def test_an_event_is_its_data_when_its_blank_line_has_come() -> None:

@@ -11,8 +11,8 @@ from pipeline.core.errors import EngineError
 from pipeline.core.standing import Token
 from pipeline.core.types import Recognition, Word
 from pipeline.engines.remote import api_server as remote
-from pipeline.engines.remote.openai_speech import OpenAiSpeech, SpokenWord, Transcription, pieces_of
-from pipeline.engines.streaming.incremental import piece_id
+from pipeline.engines.remote.openai_speech import OpenAiSpeech, Transcription, pieces_of
+from pipeline.engines.streaming.incremental import Piece, piece_id
 from tests.support.model_servers import Answer, free_port, scripted, serves
 from tests.support.speech_servers import SPEECH_MODEL, forms, heard_in_full, hears
 
@@ -77,21 +77,21 @@ def test_hot_words_and_the_language_go_along() -> None:
 
 class TestWordsOfAText:
     def test_without_marks_and_spaces_they_get_those_of_the_text(self) -> None:
-        listed = (SpokenWord("grace", 0.0, 0.4), SpokenWord("amen", 0.4, 0.9))
+        listed = (Piece(0, "grace", 0.0, 0.4), Piece(0, "amen", 0.4, 0.9))
         made = pieces_of(Transcription("Grace, amen.", words=listed))
         assert [(piece.text, piece.end_s) for piece in made] == [(" Grace,", 0.4), (" amen.", 0.9)]
 
     def test_of_a_language_without_spaces_too(self) -> None:
         listed = (
-            SpokenWord("恩典", 0.0, 0.4),
-            SpokenWord("归", 0.4, 0.6),
-            SpokenWord("你。", 0.6, 1),
+            Piece(0, "恩典", 0.0, 0.4),
+            Piece(0, "归", 0.4, 0.6),
+            Piece(0, "你。", 0.6, 1),
         )
         made = pieces_of(Transcription("恩典归你。", words=listed))
         assert [piece.text for piece in made] == ["恩典", "归", "你。"]
 
     def test_others_have_no_times(self) -> None:
-        listed = (SpokenWord("Grays", 0.0, 0.4),)
+        listed = (Piece(0, "Grays", 0.0, 0.4),)
         made = pieces_of(Transcription("Grace, amen.", words=listed))
         assert [(piece.text, piece.end_s) for piece in made] == [
             (" Grace,", None),

@@ -27,7 +27,7 @@ def spoken(*numbers: int) -> Pcm:
     return np.repeat(np.array(numbers, np.float32), SECOND)
 
 
-class Numbers:
+class Numbers(IncrementalRecognizer):
     """Recognizes one number a second; the newest lacks its last letter until it is over.
 
     With `changes` it revises its words: they become capitals.
@@ -36,22 +36,20 @@ class Numbers:
     name = "numbers"
 
     def __init__(self) -> None:
+        super().__init__()
         self.told: list[int] = []
         self.resets = 0
         self.fails = False
         self.changes = False
         self.has_times = True
-        self._heard: list[float] = []
-
-    def load(self) -> None:
-        pass
+        self._spoken: list[float] = []
 
     def push(self, pcm: Pcm, *, is_last: bool = False) -> Heard:
         if self.fails:
             raise RuntimeError("no more")
         self.told.append(len(pcm))
-        self._heard.extend(pcm.tolist())
-        words = [NAMES[int(number)] for number in self._heard[::SECOND]]
+        self._spoken.extend(pcm.tolist())
+        words = [NAMES[int(number)] for number in self._spoken[::SECOND]]
         if self.changes:
             words = [word.upper() for word in words]
         if not is_last:
@@ -67,7 +65,7 @@ class Numbers:
 
     def reset(self) -> None:
         self.resets += 1
-        self._heard = []
+        self._spoken = []
 
 
 @pytest.fixture
@@ -77,7 +75,7 @@ def numbers() -> Numbers:
 
 @pytest.fixture
 def recognize(numbers: Numbers) -> Callable[..., Recognition]:
-    return IncrementalRecognizer(numbers).recognize
+    return numbers.recognize
 
 
 Recognize = Callable[..., Recognition]

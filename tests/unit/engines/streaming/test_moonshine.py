@@ -12,7 +12,6 @@ import pytest
 from pipeline.core.errors import ModelError
 from pipeline.core.resources import bundled, require_extra
 from pipeline.core.types import Pcm
-from pipeline.engines.streaming.incremental import IncrementalRecognizer
 from pipeline.engines.streaming.moonshine import Moonshine, heard, kind_of
 from scripts.bench.accuracy import Material, material
 from scripts.support.voice_score import score_text
@@ -28,8 +27,8 @@ def model() -> Path:
 
 
 @pytest.fixture(scope="module")
-def moonshine(model: Path) -> IncrementalRecognizer:
-    engine = IncrementalRecognizer(Moonshine(model, section="stt"))
+def moonshine(model: Path) -> Moonshine:
+    engine = Moonshine(model, section="stt")
     engine.load()
     return engine
 
@@ -47,9 +46,7 @@ def sentence(spoken: list[Material]) -> Pcm:
 
 
 @pytest.mark.slow
-def test_human_voices_are_understood(
-    moonshine: IncrementalRecognizer, spoken: list[Material]
-) -> None:
+def test_human_voices_are_understood(moonshine: Moonshine, spoken: list[Material]) -> None:
     texts = [moonshine.recognize(p, final=True).text for each in spoken for p in each.utterances]
     score = score_text([each.text for each in spoken], " ".join(texts))
     assert score.wer < 0.06, texts
@@ -58,9 +55,7 @@ def test_human_voices_are_understood(
 
 
 @pytest.mark.slow
-def test_a_sentence_grows_while_it_is_spoken(
-    moonshine: IncrementalRecognizer, sentence: Pcm
-) -> None:
+def test_a_sentence_grows_while_it_is_spoken(moonshine: Moonshine, sentence: Pcm) -> None:
     half = moonshine.recognize(sentence[: len(sentence) // 2], final=False)
     assert half.text.lower().startswith("ask what")
     assert half.committed == 0, "it may think again"
