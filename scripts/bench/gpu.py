@@ -127,13 +127,13 @@ def times(file: Path, batch: int, gpu_layers: int) -> tuple[float, float, int]:
         began = time.perf_counter()
         for first in range(0, PROMPT, batch):
             model.feed(tokens[first : first + batch])
-        model.best()  # waits for the GPU
+        model.best_and(None)  # waits for the GPU
         read.append(time.perf_counter() - began)
         model.forget(PROMPT - 64)
         began = time.perf_counter()
         for token in tokens[PROMPT:]:
             model.feed([token])
-            model.best()
+            model.best_and(None)
         written.append(time.perf_counter() - began)
     use = gpu_use(os.getpid())
     return min(written), min(read), use.memory_bytes if use else 0

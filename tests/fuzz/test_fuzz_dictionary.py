@@ -93,7 +93,7 @@ def test_a_file_that_becomes_wrong_leaves_the_rules_in_force(
     own.write_bytes(later)
 
     def load_again() -> bool:
-        dictionary.load()
+        dictionary.take(Dictionary(wanted))
         return True
 
     if not accepted(load_again, str(own)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import socket
 import ssl
 import subprocess
@@ -203,13 +204,14 @@ def real_llama_server(folder: Path) -> Iterator[tuple[str, subprocess.Popen[byte
     Yields its address and its process.
     """
     needs_module("xllamacpp")
-    # Imported here: quick tests do not need it, and it costs a quarter of a second.
-    from pipeline.cli.commands.serve_model import Served, command_for
-    from pipeline.config.targets import Final
-
     port = free_port()
-    served = Served(_tiny(), MODEL, Final(), "127.0.0.1", port, rooms=2, threads=1)
-    with _serving(folder, command_for(served)[1:], port, path="health") as running:
+    asked = ["serve-model", "--model", "tiny", "--rooms", "2", "--threads", "1", "--show"]
+    shown = subprocess.check_output(
+        [sys.executable, "-m", "pipeline", *asked, "--port", str(port)], cwd=ROOT, text=True
+    )
+    # Requests name it as those to the other server do.
+    command = shlex.split(shown.replace("--alias tiny", f"--alias {MODEL}"))
+    with _serving(folder, command[1:], port, path="health") as running:
         yield running
 
 

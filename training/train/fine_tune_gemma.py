@@ -34,7 +34,6 @@ from torch import Tensor, nn
 from pipeline.core.errors import ModelError
 from pipeline.engines.borrowed_words import borrowed
 from pipeline.learning.manifest import write_manifest
-from pipeline.learning.training import minutes_of
 from training.data import corpora
 from training.data.mixture import Utterances, mixed_pass, shares_of
 from training.data.packing import pack
@@ -46,6 +45,7 @@ from training.models.low_rank import LowRankGemma
 from training.train.train_gemma import Batch, Example, encode, make_batch
 from training.train.training import (
     LABEL_SMOOTHING,
+    MINUTES,
     Passes,
     Plan,
     half_precision,
@@ -90,9 +90,9 @@ def options_of(arguments: Sequence[str] | None) -> argparse.Namespace:
         help="the --out of cut_vocabulary, merged/ of a training, or a starter's GGUF")  # fmt: skip
     corpora.add_options(parser)
     add("--out", type=Path, required=True, help="for checkpoint.pt and merged/")
-    add("--minutes", type=minutes_of, default=90, help="in all, resumes included (%(default)s)")
+    add("--minutes", type=MINUTES, default=90, help="in all, resumes included (%(default)s)")
     add("--steps", type=int, default=0, help="ends after so many, if before --minutes")
-    add("--evaluate-minutes", type=minutes_of, default=10, help="%(default)s")
+    add("--evaluate-minutes", type=MINUTES, default=10, help="%(default)s")
     add("--resume", action="store_true", help="go on from --out")
     add("--merge", action="store_true", help="only write merged/ of the last checkpoint")
     add("--rank", type=int, default=32, help="0 trains all weights (%(default)s)")

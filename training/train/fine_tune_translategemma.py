@@ -31,12 +31,11 @@ from torch import Tensor, nn
 from pipeline.core.errors import LearningError, ModelError
 from pipeline.engines import prompts
 from pipeline.learning.manifest import write_manifest
-from pipeline.learning.training import minutes_of
 from training.gguf_export import merging
 from training.gguf_export.chat_template import check_template, encode_prompt
 from training.gguf_export.progress import exit_code_of, only_warnings
 from training.models.whisper_model import IGNORED, Additions
-from training.train.training import Plan, require_device, train
+from training.train.training import MINUTES, Plan, require_device, train
 
 TARGETS = r"^(?!.*(vision|projector)).*\.(q|k|v|o|gate|up|down)_proj$"
 A_STEP = 8
@@ -78,9 +77,9 @@ def options_of(arguments: Sequence[str] | None) -> argparse.Namespace:
     add("--source", default="en", help="%(default)s")
     add("--target", default="es", help="%(default)s")
     add("--epochs", type=float, default=3, help="3 at first; later 2 at --rate 1e-4 (%(default)g)")
-    add("--minutes", type=minutes_of, default=600, help="ends earlier than that (%(default)g)")
+    add("--minutes", type=MINUTES, default=600, help="ends earlier than that (%(default)g)")
     add("--steps", type=int, default=0, help="ends after so many, if before --epochs")
-    add("--evaluate-minutes", type=minutes_of, default=15, help="%(default)g")
+    add("--evaluate-minutes", type=MINUTES, default=15, help="%(default)g")
     add("--resume", action="store_true", help="go on from --out")
     add("--rank", type=int, default=16, help="%(default)s")
     add("--alpha", type=int, default=32, help="%(default)s")

@@ -30,13 +30,12 @@ from pipeline.core.errors import LearningError, ModelError
 from pipeline.core.types import Pcm
 from pipeline.learning.data.folder import METADATA
 from pipeline.learning.manifest import write_manifest
-from pipeline.learning.training import minutes_of
 from training.data import sound
 from training.evaluate.stt_score import word_error_rate
 from training.gguf_export.progress import exit_code_of, only_warnings
 from training.models.stt_model import decode, encode
 from training.models.whisper_model import IGNORED, Additions, Pretrained, greedy, load
-from training.train.training import Plan, cosine_at, require_device, train
+from training.train.training import MINUTES, Plan, cosine_at, require_device, train
 
 BEST = "best.pt"
 MOST_DEVELOPMENT = 32
@@ -84,9 +83,9 @@ def options_of(arguments: Sequence[str] | None) -> argparse.Namespace:
     add("--lang", default="en", help="what is spoken (%(default)s)")
     add("--context", default="", help="the words that the program gives it to listen for")
     add("--window-s", type=float, default=10, help="the shortest that is encoded (%(default)g)")
-    add("--minutes", type=minutes_of, default=60, help="in all, resumes included (%(default)g)")
+    add("--minutes", type=MINUTES, default=60, help="in all, resumes included (%(default)g)")
     add("--steps", type=int, default=0, help="ends after so many, if before --minutes")
-    add("--evaluate-minutes", type=minutes_of, default=5, help="%(default)g")
+    add("--evaluate-minutes", type=MINUTES, default=5, help="%(default)g")
     add("--resume", action="store_true", help="go on from --out")
     add("--rank", type=int, default=32, help="%(default)s")
     add("--alpha", type=int, default=64, help="%(default)s")

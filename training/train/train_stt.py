@@ -21,11 +21,11 @@ from pathlib import Path
 import torch
 from tqdm import tqdm
 
-from pipeline.learning.training import minutes_of
 from training.models.stt_context import Contexts
 from training.models.stt_model import load_tokenizer, train_tokenizer
 from training.train.stt_data import Clip, Shards, batches, collate, noise_clips
 from training.train.stt_run import Run, quick_check
+from training.train.training import MINUTES
 
 
 def report(run: Run, clips: list[Clip], noise: list[Clip], log: Path) -> None:
@@ -104,14 +104,14 @@ def main() -> None:
     parser.add_argument("--init", type=Path, help="CTranslate2 Whisper directory to go on from")
     parser.add_argument("--resume", action="store_true", help="go on from OUT/checkpoint.pt")
     parser.add_argument("--hotwords", default="", help="list of words that is often the context")
-    parser.add_argument("--minutes", type=minutes_of, default=90)
+    parser.add_argument("--minutes", type=MINUTES, default=90)
     parser.add_argument("--peak", type=float, default=1e-3, help="rate; from nothing take 1.5e-3")
     parser.add_argument(
         "--ctc", type=float, default=0.3, help="weight of the CTC loss; from nothing 0.5"
     )
     parser.add_argument("--batch-frames", type=int, default=6000, help="padded frames in a batch")
-    parser.add_argument("--check-minutes", type=minutes_of, default=10)
-    parser.add_argument("--save-minutes", type=minutes_of, default=5)
+    parser.add_argument("--check-minutes", type=MINUTES, default=10)
+    parser.add_argument("--save-minutes", type=MINUTES, default=5)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--device", default="cpu", help="cpu or cuda")
     parser.add_argument("--seed", type=int, default=1)

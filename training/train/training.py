@@ -23,11 +23,13 @@ from torch import Tensor, nn
 from torch.utils.data import DataLoader, IterableDataset, get_worker_info
 from tqdm import tqdm
 
+from pipeline.cli.options import number
 from pipeline.core.errors import LearningError, ModelError
-from pipeline.learning.training import minutes_of
 from training.data import corpora
 from training.models import steps
 
+MINUTES = number(float, 0.001, 100_000)
+"""The type of an option that takes minutes."""
 WARM_UP = 0.02
 LAST_RATE = 0.01
 LABEL_SMOOTHING = 0.1
@@ -43,10 +45,10 @@ def parser(description: str, minutes: float) -> argparse.ArgumentParser:
     corpora.add_options(options)
     options.add_argument("--out", type=Path, required=True, help="checkpoints and vocabulary")
     options.add_argument(
-        "--minutes", type=minutes_of, default=minutes, help="in all, resumes included"
+        "--minutes", type=MINUTES, default=minutes, help="in all, resumes included"
     )
     options.add_argument("--steps", type=int, default=0, help="ends then, if before --minutes")
-    options.add_argument("--evaluate-minutes", type=minutes_of, default=10.0)
+    options.add_argument("--evaluate-minutes", type=MINUTES, default=10.0)
     options.add_argument("--resume", action="store_true", help="go on from --out")
     options.add_argument("--vocabulary", type=int, default=8000, help="pieces")
     options.add_argument("--muon-rate", type=float, default=2e-3, help="peak, hidden matrices")
