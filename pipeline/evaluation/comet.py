@@ -51,9 +51,9 @@ class CometKiwi:
                 "path of a checkpoint.",
             ) from error
 
-    def estimate(self, captions: Sequence[tuple[str, str, float | None]]) -> list[float | None]:
-        """Return the quality of each (source, target, unused). Raises EngineError."""
-        samples = [{"src": source, "mt": target} for source, target, _ in captions]
+    def estimate(self, captions: Sequence[tuple[str, str]]) -> list[float]:
+        """Return the quality of each (source, target). Raises EngineError."""
+        samples = [{"src": source, "mt": target} for source, target in captions]
         if not samples:
             return []
         try:

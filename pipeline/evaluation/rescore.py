@@ -7,8 +7,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pipeline.engines.llama_cpp.embedder import Embedder
-from pipeline.records.quality import AgreementBy, Flag, Quality, QualityEstimator
+from pipeline.evaluation.comet import CometKiwi
+from pipeline.records.quality import AgreementBy, Flag, Quality
 from pipeline.records.utterance import UtteranceRecord, judged
+
+LOG_PROBABILITY = "log-probability"
+"""The live estimator: the translator's own confidence."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,21 +32,21 @@ class QualityRecord:
 
 def judge_again(
     utterances: Sequence[UtteranceRecord],
-    estimator: QualityEstimator,
+    estimator: CometKiwi | None = None,
     meaning: MeaningAgreement | None = None,
     on_caption: Callable[[], None] = lambda: None,
 ) -> list[QualityRecord]:
     """Return the scores of every shown caption.
 
     Filtered utterances have no caption. An operator's edits are not in the records: the
-    translator's own text is scored. With `meaning` the agreement is measured again, without it
-    the live measurement stays. Raises the estimator's errors and those of `meaning`.
+    translator's own text is scored. Without `estimator` its log-probability counts, as live. With
+    `meaning` the agreement is measured again. Raises EngineError.
     """
     shown = [(each, each.final) for each in utterances if each.final]
     # All at once: CometKiwi works in batches; single captions would take far longer.
-    estimates = estimator.estimate(
-        [(each.text, final.text, final.avg_logprob) for each, final in shown if final]
-    )
+    estimates: Sequence[float | None] = [None] * len(shown)
+    if estimator is not None:
+        estimates = estimator.estimate([(each.text, final.text) for each, final in shown])
     records = []
     for (each, _), estimate in zip(shown, estimates, strict=True):
         # The same function as live, so that only the estimator and the agreement differ.
@@ -52,7 +56,7 @@ def judge_again(
             records.append(
                 QualityRecord(
                     id=again.id,
-                    estimator=estimator.name,
+                    estimator=estimator.name if estimator else LOG_PROBABILITY,
                     flags=again.flags,
                     quality=again.quality,
                     agreement_by=meaning.name if meaning else "chrf",

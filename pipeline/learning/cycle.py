@@ -223,11 +223,6 @@ def _end(process: subprocess.Popen[bytes]) -> None:
         process.wait()
 
 
-def config_options(config: Path | None) -> list[str]:
-    """Return the options that give a command the settings file."""
-    return ["--config", str(config)] if config else []
-
-
 LEAST_SHARE, MOST_SHARE = 0.05, 0.15
 """Smallest and largest share of the automatically scored captions that a person reviews."""
 _TERMS = 8

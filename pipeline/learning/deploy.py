@@ -21,7 +21,7 @@ from pipeline.config.loader import Loaded, leaves
 from pipeline.config.schema import Settings
 from pipeline.core.errors import ConfigError, LearningError, StarkError, writing
 from pipeline.core.formats import human_size, utc_now
-from pipeline.learning.compare import ModelComparison, read_comparisons, weights_of
+from pipeline.learning.compare import COMPARISONS, ModelComparison, weights_of
 from pipeline.learning.data.folder import DataFolder, Ledger
 from pipeline.learning.manifest import sha256
 from pipeline.models.automatic import AUTO, models_in_use
@@ -29,7 +29,6 @@ from pipeline.models.library import Manifest, ModelLibrary, StoredFile, nobody
 from pipeline.models.registry import KEYS, Role, shipped
 from pipeline.models.resolve import resolve
 
-DEPLOYED = "deployed.jsonl"
 SOURCE = "learn deploy"
 """The source in a deployed model's manifest."""
 # No path separator and no leading dot: the name becomes a folder beside those of other models.
@@ -53,7 +52,7 @@ class Deployment:
     """Whether it undoes an earlier deployment."""
 
 
-_HISTORY = Ledger(DEPLOYED, Deployment)
+DEPLOYMENTS = Ledger("deployed.jsonl", Deployment)
 
 
 def deploy(
@@ -79,8 +78,7 @@ def deploy(
     # Before the key: the next start fails if config.toml names a missing model.
     _copy(ModelLibrary.of(loaded.settings), role, model, name, on_bytes)
     after = {KEYS[role]: name} | ({"translate.final.prompt": prompt} if prompt else {})
-    config = _config(loaded)
-    return _switch(data, config, loaded, role=role, name=name, digest=digest, after=after)
+    return _switch(data, loaded, role=role, name=name, digest=digest, after=after)
 
 
 def require_deployable(
@@ -116,7 +114,7 @@ def rollback(loaded: Loaded, data: DataFolder, role: Role) -> Deployment:
 
     Raises LearningError (nothing-deployed), ConfigError.
     """
-    history = [each for each in read_deployments(data) if each.role == role]
+    history = [each for each in DEPLOYMENTS.read(data) if each.role == role]
     now = dict(leaves(loaded.settings.model_dump()))
     # A rollback that was killed before it changed config.toml has taken nothing back.
     if history and history[-1].rollback and history[-1].before != history[-1].after:
@@ -134,24 +132,18 @@ def rollback(loaded: Loaded, data: DataFolder, role: Role) -> Deployment:
         message = f"No model for {KEYS[role]} was deployed that could be taken back."
         raise LearningError("nothing-deployed", message, f"Set {KEYS[role]} in config.toml.")
     last = left[-1]
-    config = _config(loaded)
     # No hash: the earlier model may be a starter, a path or a name in the store.
     name = last.before.get(KEYS[role], "")
     return _switch(
-        data, config, loaded, role=role, name=name, digest="", after=last.before, taken_back=True
+        data, loaded, role=role, name=name, digest="", after=last.before, taken_back=True
     )
-
-
-def read_deployments(data: DataFolder) -> list[Deployment]:
-    """Return all deployments, the oldest first. Raises LearningError."""
-    return _HISTORY.read(data)
 
 
 def _told(data: DataFolder, role: Role, digest: str, settings: Settings) -> ModelComparison | None:
     """Return the last comparison of this model, as the new one, with the model in use."""
     in_use = _in_use(role, settings)
     # The newest counts: a second comparison may have had more sentences.
-    for each in reversed(read_comparisons(data)):
+    for each in reversed(COMPARISONS.read(data)):
         # Itself: it is deployed again, under another name.
         is_with_it = in_use in (each.old_sha256, each.new_sha256, "")
         if is_with_it and (each.role, each.new_sha256) == (role, digest):
@@ -251,7 +243,6 @@ def _config(loaded: Loaded) -> Path:
 
 def _switch(
     data: DataFolder,
-    config: Path,
     loaded: Loaded,
     *,
     role: Role,
@@ -261,6 +252,7 @@ def _switch(
     taken_back: bool = False,
 ) -> Deployment:
     """Write the history, then the settings: after a kill in between, repeating it repairs both."""
+    config = _config(loaded)
     now = dict(leaves(loaded.settings.model_dump()))
     made = Deployment(
         utc=utc_now(),
@@ -281,7 +273,7 @@ def _switch(
                 "Remove it there first.",
             )
     # On disk before config.toml changes: without this line no rollback is possible.
-    _HISTORY.append(data, made)
+    DEPLOYMENTS.append(data, made)
     try:
         editor.write(config, dict(after), datetime.now(UTC))
     except ConfigError:
@@ -294,5 +286,5 @@ def _undo(data: DataFolder, made: Deployment) -> Deployment:
     """Cancel a line of the history that did not reach config.toml. Raises LearningError."""
     # The file is append-only: the opposite line cancels this one.
     undone = replace(made, before=made.after, after=made.before, rollback=not made.rollback)
-    _HISTORY.append(data, undone)
+    DEPLOYMENTS.append(data, undone)
     return undone

@@ -244,8 +244,8 @@ def utterance_record(
 def judged(record: UtteranceRecord, estimate: float | None = None) -> UtteranceRecord:
     """Return the record with flags and, if it has a caption, its quality.
 
-    `estimate` is a `QualityEstimator`'s judgement of the translation, 0..1; by default it comes
-    from the final's log-probability.
+    `estimate` is another judgement of the translation, 0..1; by default it comes from the final's
+    log-probability.
     """
     # Filtered text is flagged too: its measures may be the reason for the filter.
     final = record.final or FinalRecord(lang=record.lang, text="", engine="source")

@@ -78,7 +78,7 @@ class Transcripts:
     ) -> None:
         """Create the files of `langs` for the captions of a journal. Raises OSError.
 
-        With `keep`, existing files stay unchanged until `restore`.
+        With `keep`, existing files stay unchanged until `remake` and `flush`.
         """
         self._folder = folder
         self._journal = journal
@@ -96,12 +96,7 @@ class Transcripts:
             ]
             for side in langs
         }
-
-    def restore(self, newest_id: int) -> None:
-        """Continue a journal whose highest id is this one: `flush` makes the files from it."""
-        # Not here: on a full disk this would fail once for good, but `flush` is tried again.
-        self._newest_id = newest_id
-        self.remake()
+        self._all = [subtitles for files in self._files.values() for subtitles in files]
 
     def hold(self, caption_id: int) -> None:
         """Write nothing of this caption until `settle`: it may change."""
@@ -110,7 +105,7 @@ class Transcripts:
         self._held[caption_id] = None
         if caption_id <= self._newest_id:
             # The files may have an operator's text of it that was undone since.
-            for subtitles in (each for files in self._files.values() for each in files):
+            for subtitles in self._all:
                 subtitles.stale = True
 
     def settle(self, caption_id: int | None = None) -> None:
@@ -130,11 +125,12 @@ class Transcripts:
         latest = message.id > self._newest_id
         self._newest_id = max(self._newest_id, message.id)
         self._newest_seq = max(self._newest_seq, message.seq)
+        if not latest:
+            for subtitles in self._all:
+                subtitles.stale = True
+            return
         for side, files in self._files.items():
-            if not latest:
-                for subtitles in files:
-                    subtitles.stale = True
-            elif cue := follow(last := self._last[side], message, side):
+            if cue := follow(last := self._last[side], message, side):
                 self._last[side] = cue
                 for subtitles in files:
                     subtitles.add(cue)
@@ -148,10 +144,9 @@ class Transcripts:
         self._held.clear()
         # The journal may have lost the newest message: waiting for it would never end.
         self._newest_seq = -1
-        for files in self._files.values():
-            for subtitles in files:
-                subtitles.waiting.clear()
-                subtitles.stale = True
+        for subtitles in self._all:
+            subtitles.waiting.clear()
+            subtitles.stale = True
 
     def flush(self) -> None:
         """Write the files; the journal must have been written before.
@@ -175,9 +170,8 @@ class Transcripts:
 
     def close(self) -> None:
         """Close the files."""
-        for files in self._files.values():
-            for subtitles in files:
-                subtitles.file.close()
+        for subtitles in self._all:
+            subtitles.file.close()
 
     def _from_journal(self) -> dict[Side, list[Cue]]:
         """Return all cues of the journal. Raises OSError if a caption is missing in it."""
@@ -188,6 +182,8 @@ class Transcripts:
         # A journal that could not be written lacks captions that the files have.
         if max((message.seq for message in messages), default=-1) < self._newest_seq:
             raise OSError(errno.EIO, "the journal is not written yet")
+        # A session that goes on begins with the captions of the run before.
+        self._newest_id = max(self._newest_id, *(message.id for message in messages), -1)
         messages = [message for message in messages if message.id not in self._held]
         made = {side: cues(messages, side) for side in self._files}
         # The next cue follows the last cue of the rebuilt files.
@@ -219,10 +215,6 @@ class CaptionFiles:
         """Write a final caption."""
         self.journal.add(encode(message) + b"\n")
         self.transcripts.add(message)
-
-    def restore(self, messages: Iterable[CaptionMessage]) -> None:
-        """Rebuild the transcripts from the journal, which already has these captions."""
-        self.transcripts.restore(max((message.id for message in messages), default=-1))
 
     def flush(self) -> None:
         """Write everything pending, the transcripts after the journal. Raises OSError."""
@@ -265,11 +257,6 @@ class CaptionsByLanguage:
     def lost(self) -> int:
         """Captions dropped so far."""
         return sum(journal.lost for journal in self.journals)
-
-    def restore(self, journals: Mapping[str, Iterable[CaptionMessage]]) -> None:
-        """Rebuild the transcripts from the journals, which already have these captions."""
-        for lang, files in self.files.items():
-            files.restore(journals.get(lang, ()))
 
     def settle(self, record: Record) -> None:
         """Write the transcripts that waited for an utterance's record."""

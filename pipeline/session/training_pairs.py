@@ -18,7 +18,6 @@ import orjson
 from pydantic import TypeAdapter
 
 from pipeline.captions.board import is_by_operator
-from pipeline.core.errors import ProtocolError
 from pipeline.core.files import write_whole
 from pipeline.core.types import HEARD
 from pipeline.protocol.caption import CaptionMessage
@@ -91,7 +90,6 @@ Filed: TypeAlias = tuple[str, Pair]
 
 _PAIR = TypeAdapter(Pair)
 _ITEM = TypeAdapter(ReviewItem)
-_FIELDS = tuple(Pair.__dataclass_fields__)
 
 
 def pair_of(record: UtteranceRecord, session: str, target: str = "") -> Pair | None:
@@ -204,16 +202,8 @@ def parse_review_item(line: str | bytes) -> ReviewItem:
 
 
 def parse_pair(line: str | bytes) -> Pair:
-    """Parse a line of any of the files, without its reasons. Raises ProtocolError."""
-    try:
-        fields = orjson.loads(line)
-    except orjson.JSONDecodeError:
-        fields = None
-    if not isinstance(fields, dict):
-        raise ProtocolError("bad-json", "This line is no pair.")
-    # A line of the review queue has reasons; a pair has no field for them.
-    known = {name: fields[name] for name in _FIELDS if name in fields}
-    return parse_json(_PAIR, orjson.dumps(known))
+    """Parse a line of any of the files, its reasons ignored. Raises ProtocolError."""
+    return parse_json(_PAIR, line)
 
 
 def pair_lines(pairs: Iterable[Pair]) -> bytes:

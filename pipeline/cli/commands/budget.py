@@ -33,7 +33,6 @@ from pipeline.tuning.budget import (
     hearing_needs,
     known_gpu,
     level_of,
-    quick_needs,
     total,
     writing_needs,
 )
@@ -110,7 +109,9 @@ class _Models:
         if partial.engine == "marian":
             name = translator_name(self._settings, "marian")
             model = self._known.get(name)
-            needs += quick_needs(model) if model else [self._quick(name)]
+            # A model outside the registry was not measured: this is calculated from its files.
+            used = model.memory_bytes if model else self._size("marian", name) * 3 // 2 + 30_000_000
+            needs.append(Need(f"quick translator: {name}", used, "ram"))
         return needs
 
     def needs(self, final: Writing) -> list[Need]:
@@ -130,11 +131,6 @@ class _Models:
         final = self._settings.translate.final
         there = final.gpu_layers != 0 if on_gpu is None else on_gpu
         return Writing(name, self._size("gemma", name), final.context, final.batch, there)
-
-    def _quick(self, name: str) -> Need:
-        # A model outside the registry was not measured: this is calculated from its files.
-        size = self._size("marian", name)
-        return Need(f"quick translator: {name}", size * 3 // 2 + 30_000_000, "ram")
 
     def _size(self, role: Role, name: str) -> int:
         if model := self._known.get(name):

@@ -11,11 +11,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-import orjson
 from pydantic import TypeAdapter
 
-from pipeline.core.errors import LearningError, ProtocolError, reading
-from pipeline.core.files import write_whole
 from pipeline.evaluation.rescore import QualityRecord
 from pipeline.learning.data.acceptance import HALF, MISHEARD, is_spoken, obstacle
 from pipeline.learning.data.pairs import LearningPair, Origin, Status
@@ -144,18 +141,6 @@ def harvest(folder: Path, terms: Sequence[str], speaker: str = "") -> Harvest:
     )
 
 
-def write_harvest(path: Path, found: Harvest) -> None:
-    """Write a session's harvest. Raises OSError."""
-    write_whole(path, orjson.dumps(found, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
-
-
-def read_harvest(path: Path) -> Harvest:
-    """Return a session's collected harvest. Raises LearningError."""
-    fix = "Delete it and its session's lines in ledger.jsonl, and collect again."
-    with reading(path, LearningError, "harvest-unreadable", fix, (ProtocolError,)):
-        return parse_json(_HARVEST, path.read_bytes())
-
-
 def _outcome(pair: Pair, decided: Reviewed | None, hindered: str) -> tuple[Origin, Status, Pair]:
     """Return a pair's origin, its status, and the pair after edits and review."""
     match decided.outcome if decided else "open":
@@ -174,7 +159,6 @@ def _outcome(pair: Pair, decided: Reviewed | None, hindered: str) -> tuple[Origi
     return "auto", "review", pair  # until its translator's bar is known
 
 
-_HARVEST = TypeAdapter(Harvest)
 _NO_MODEL = ModelUsed(engine="", setting="", file="", size_bytes=0, sha256="")
 
 

@@ -28,7 +28,8 @@ from pipeline.engines.process.factory import final_translator
 from pipeline.engines.protocols import Translator, never
 from pipeline.learning.compare import weights_of
 from pipeline.learning.manifest import sha256, write_manifest
-from pipeline.learning.mix.mix_files import HELD_OUT, TRAIN
+from pipeline.learning.mix.augment import Example
+from pipeline.learning.mix.mix_files import HELD_OUT, TRAIN, example_line
 from pipeline.models.automatic import translator_name
 from pipeline.models.library import ModelLibrary
 from pipeline.models.registry import CaptionRole
@@ -124,14 +125,6 @@ def _translated(translator: Translator, source: str) -> str:
     return "" if made.stopped in ("loop", "length") else made.text.strip()
 
 
-def _teacher_gone(teacher: str, error: EngineError) -> LearningError:
-    return LearningError(
-        "teacher-gone",
-        f"{teacher} does not translate any more: {error.message} What it has translated is kept.",
-        f"{error.fix} The same command goes on from there.".strip(),
-    )
-
-
 def writing_to(place: Path) -> AbstractContextManager[None]:
     """Turn an OSError of the block into the error for a folder that cannot be written to."""
     fix = "Make room, or give another --out; what was taught until then is kept."
@@ -157,7 +150,12 @@ def _certain(
             failed.append(lesson)
             # Failed lessons are not written: the next run begins with these sentences.
             if error.code in _GONE or len(failed) == _FAILURES:
-                raise _teacher_gone(order.teacher, error)
+                raise LearningError(
+                    "teacher-gone",
+                    f"{order.teacher} does not translate any more: {error.message} What it has "
+                    "translated is kept.",
+                    f"{error.fix} The same command goes on from there.".strip(),
+                )
     yield from failed
 
 
@@ -284,20 +282,15 @@ def write_student_mix(order: TeachingOrder, lessons: Sequence[Lesson]) -> Mappin
 
     Raises LearningError (learning-unwritable).
     """
-    source, target = order.langs
     place = order.out / MIX
     counts = {"teacher": 0, "reference": 0}
     lines = []
     for lesson in lessons:
         whose = "teacher" if lesson.teacher and _is_taught(lesson.source) else "reference"
         counts[whose] += 1
-        fields = {
-            source: lesson.source,
-            target: lesson.teacher if whose == "teacher" else lesson.reference,
-            "part": lesson.part,
-            "weight": lesson.weight,
-        }
-        lines.append(orjson.dumps(fields, option=orjson.OPT_APPEND_NEWLINE))
+        text = lesson.teacher if whose == "teacher" else lesson.reference
+        pair = Example(source=lesson.source, target=text, part=lesson.part, weight=lesson.weight)
+        lines.append(example_line(pair, order.langs))
     with writing_to(place):
         place.mkdir(parents=True, exist_ok=True)
         write_whole(place / TRAIN, b"".join(lines))

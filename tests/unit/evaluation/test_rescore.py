@@ -10,7 +10,6 @@ import orjson
 import pytest
 
 from pipeline.evaluation.rescore import MeaningAgreement, judge_again
-from pipeline.records.quality import LogProbability
 from pipeline.records.utterance import filtered_record
 from tests.support.schemas import problems
 from tests.support.utterances import UTC, draft, final, kept, transcript
@@ -34,7 +33,7 @@ class Judge:
 
 def test_the_live_estimator_comes_to_the_live_judgement() -> None:
     live = kept(final(), draft())
-    (again,) = judge_again([live], LogProbability())
+    (again,) = judge_again([live])
     assert (again.flags, again.quality) == (live.flags, live.quality)
     assert (again.id, again.estimator) == (live.id, "log-probability")
     assert problems("records/quality", orjson.loads(orjson.dumps(again))) == []
@@ -66,7 +65,7 @@ def test_the_agreement_can_be_that_of_what_is_meant(gemma_270m: Path) -> None:
     meaning = MeaningAgreement(gemma_270m)
     meaning.load()
     live, alone = kept(final(), draft()), replace(kept(final(), draft()), agreement=None)
-    again, still = judge_again([live, alone], LogProbability(), meaning)
+    again, still = judge_again([live, alone], meaning=meaning)
     assert again.agreement_by == "cosine"
     assert live.partial is not None
     assert live.final is not None
@@ -78,7 +77,7 @@ def test_the_agreement_can_be_that_of_what_is_meant(gemma_270m: Path) -> None:
 
 def test_a_session_of_before_there_was_quality_can_be_judged() -> None:
     old = replace(kept(final(), draft()), flags=(), quality=None)
-    (again,) = judge_again([old], LogProbability())
+    (again,) = judge_again([old])
     assert again.quality.decision == "moderate"
 
 
