@@ -129,7 +129,7 @@ class SessionRecorder:
         self._purges = Purges(
             self.folder,
             # The records first: they have the times of everything that was said in a caption.
-            (self._diagnostics, *self._captions.journals),
+            (self._diagnostics, *self._captions.journals.values()),
         )
         self._summary = WholeFile(self.folder / "summary.json")
         self._pairs = {name: WholeFile(self.folder / name) for name in NAMES}
@@ -198,7 +198,7 @@ class SessionRecorder:
 
     def hold(self, caption_id: int, lang: str) -> None:
         """Keep a caption in the journal only, until its utterance's record comes: it may change."""
-        self._put(lambda: self._captions.files[lang].transcripts.hold(caption_id))
+        self._put(lambda: self._captions.transcripts[lang].hold(caption_id))
 
     def configure(self, keeping: SessionSettings) -> None:
         """Remove older sessions beyond these limits, and keep sound as they say from now on."""
@@ -307,7 +307,7 @@ class SessionRecorder:
     def _add_caption(self, message: CaptionMessage, lang: str) -> None:
         # A caption may arrive after its stretch of time was purged.
         if not self._purges.takes(message):
-            self._captions.files[lang].add(message)
+            self._captions.add(message, lang)
 
     def _add_record(self, record: Record, line: bytes) -> None:
         if not self._purges.takes(record):
@@ -331,7 +331,7 @@ class SessionRecorder:
                 # Rules and church words of the summary must not be off the record.
                 if not (record is None or record.type == "summary" or self._purges.takes(record))
             ]
-            messages = list(_parsed(self._captions.files[first].journal, parse_caption))
+            messages = list(_parsed(self._captions.journals[first], parse_caption))
         except OSError:  # other writes fail as well, and are reported
             return
         filed: Mapping[str, Sequence[Pair]] = dict.fromkeys(NAMES, ())
