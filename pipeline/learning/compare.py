@@ -85,10 +85,8 @@ def compare_translators(
     """
     if not sets:
         raise _nothing()
-    settings = [_with(loaded, role, model) for model in models]
-    if prompt:
-        # Only for the new model: the old one keeps its prompt of the service.
-        settings[1] = _with(loaded, role, models[1], prompt)
+    # The old model keeps its prompt of the service.
+    settings = [_with(loaded, role, models[0]), _with(loaded, role, models[1], prompt)]
     engines = [_translator(each, role) for each in settings]
     # Load both before the first answer: a load in between would slow only one of them.
     for engine in engines:

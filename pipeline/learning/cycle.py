@@ -143,14 +143,13 @@ def run(
     return failed
 
 
-def is_serving(directory: Path, now_s: float | None = None) -> bool:
+def is_serving(directory: Path) -> bool:
     """Whether a service is running: an open session has had a caption lately."""
-    now_s = time.time() if now_s is None else now_s
     # Only the newest session can be open.
     for folder in sessions(directory)[-1:]:
         journal = folder / JOURNAL
         try:
-            if in_use(journal) and now_s - journal.stat().st_mtime < QUIET_S:
+            if in_use(journal) and time.time() - journal.stat().st_mtime < QUIET_S:
                 return True
         # The folder may be deleted between the listing and this check.
         except OSError:

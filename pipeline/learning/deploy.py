@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -25,7 +25,7 @@ from pipeline.learning.compare import COMPARISONS, ModelComparison, weights_of
 from pipeline.learning.data.folder import DataFolder, Ledger
 from pipeline.learning.manifest import sha256
 from pipeline.models.automatic import AUTO, models_in_use
-from pipeline.models.library import Manifest, ModelLibrary, StoredFile, nobody
+from pipeline.models.library import Manifest, ModelLibrary, StoredFile
 from pipeline.models.registry import KEYS, Role, shipped
 from pipeline.models.resolve import resolve
 
@@ -64,7 +64,6 @@ def deploy(
     *,
     prompt: str = "",
     force: bool = False,
-    on_bytes: Callable[[int], None] = nobody,
 ) -> Deployment:
     """Copy a model into the store as `name` and make the next start use it.
 
@@ -76,7 +75,7 @@ def deploy(
     digest, told = require_deployable(loaded, data, role, model, name, force=force)
     prompt = prompt or told
     # Before the key: the next start fails if config.toml names a missing model.
-    _copy(ModelLibrary.of(loaded.settings), role, model, name, on_bytes)
+    _copy(ModelLibrary.of(loaded.settings), role, model, name)
     after = {KEYS[role]: name} | ({"translate.final.prompt": prompt} if prompt else {})
     return _switch(data, loaded, role=role, name=name, digest=digest, after=after)
 
@@ -184,9 +183,7 @@ def _require_own_name(store: ModelLibrary, role: Role, name: str, digest: str) -
         raise LearningError("name-taken", message, "Give another name, after the model.")
 
 
-def _copy(
-    store: ModelLibrary, role: Role, model: Path, name: str, on_bytes: Callable[[int], None]
-) -> None:
+def _copy(store: ModelLibrary, role: Role, model: Path, name: str) -> None:
     """Copy a model into the store. Raises LearningError (models-unwritable), ModelError."""
     files = sorted(p for p in model.rglob("*") if p.is_file()) if model.is_dir() else [model]
     root = model if model.is_dir() else model.parent
@@ -205,7 +202,7 @@ def _copy(
                 f"{human_size(wanted)} do not fit where {store.directory} is.",
                 "Make room; the model in use is as it was.",
             )
-        stored = [_stored(file, root, place, on_bytes) for file in files]
+        stored = [_stored(file, root, place) for file in files]
         manifest = Manifest(
             name=name,
             role=role,
@@ -218,14 +215,12 @@ def _copy(
         store.adopt(place, manifest)
 
 
-def _stored(file: Path, root: Path, place: Path, on_bytes: Callable[[int], None]) -> StoredFile:
+def _stored(file: Path, root: Path, place: Path) -> StoredFile:
     target = place / file.relative_to(root)
     target.parent.mkdir(parents=True, exist_ok=True)
     # Copy only the content: mode and owner of a trainer's file may keep the daemon from reading it.
     shutil.copyfile(file, target)
-    size = target.stat().st_size
-    on_bytes(size)
-    path = file.relative_to(root).as_posix()
+    path, size = file.relative_to(root).as_posix(), target.stat().st_size
     # Hash the copy: a hash of the original would not show a damaged copy.
     return StoredFile(path=path, size_bytes=size, sha256=sha256(target))
 

@@ -51,6 +51,7 @@ WIDTH = 1000
 _LEFT, _RIGHT, _AXIS = 92, 12, 26
 _PLOT = WIDTH - _LEFT - _RIGHT
 _LANE_GAP = 8
+_COLUMNS = 180  # their height
 _TIME_STEPS_S = (5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600)
 _THINNEST = 1.5  # a second of a two-hour service would be a tenth of a pixel
 
@@ -106,12 +107,12 @@ def columns(
     top: float,
     says: str,
     goal: float | None = None,
-    height: int = 180,
 ) -> Markup:
     """Return a column for each (label, value), none where the value is None.
 
     `top` is the least height of the axis, in the values' unit; a band reaches up to `goal`.
     """
+    height = _COLUMNS
     top = max([top, *(value for _, value in values if value is not None)])
     content: list[Markup] = []
     if goal is not None:

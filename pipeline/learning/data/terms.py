@@ -17,6 +17,7 @@ from pipeline.text.words import WORD
 _LONGEST = 3
 """Most words on each side; a longer difference is another sentence, not a misheard word."""
 _OFTEN = 2
+_MOST_NEW = 30
 # These always have a capital, and need no rule.
 _USUAL = frozenset("I I'm I'll I've I'd God Lord Jesus Christ Amen".split())  # noqa: SIM905
 
@@ -47,7 +48,7 @@ def confusions(spoken: Iterable[tuple[str, str]]) -> list[Confusion]:
     return [Confusion(said, heard, count) for (said, heard), count in ranked]
 
 
-def new_terms(texts: Iterable[str], known: Iterable[str], most: int = 30) -> list[tuple[str, int]]:
+def new_terms(texts: Iterable[str], known: Iterable[str]) -> list[tuple[str, int]]:
     """Return repeated names that no rule knows, with their counts.
 
     A name is a word that has a capital within a sentence and never occurs without one.
@@ -71,7 +72,7 @@ def new_terms(texts: Iterable[str], known: Iterable[str], most: int = 30) -> lis
         for word, count in capital.most_common()
         if count >= _OFTEN and word.casefold() not in small and key(word) not in taken
     ]
-    return found[:most]
+    return found[:_MOST_NEW]
 
 
 def proposed_rules(
