@@ -210,16 +210,11 @@ def _run(command: Sequence[str], directory: Path) -> int:
             except subprocess.TimeoutExpired:
                 _require_quiet(directory)
     finally:
-        _end(process)
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """End a command and its children, which save their work."""
-    if process.poll() is None:
-        # Its pid is also the id of its process group.
-        os.killpg(process.pid, signal.SIGTERM)
-        # Wait: a trainer writes its checkpoint on SIGTERM, which takes time.
-        process.wait()
+        if process.poll() is None:
+            # Its children too: its pid is also the id of its process group.
+            os.killpg(process.pid, signal.SIGTERM)
+            # Wait: a trainer writes its checkpoint on SIGTERM, which takes time.
+            process.wait()
 
 
 LEAST_SHARE, MOST_SHARE = 0.05, 0.15

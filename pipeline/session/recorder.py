@@ -353,13 +353,10 @@ class SessionRecorder:
             summary, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
         )
 
-    def _tell_dropped(self) -> None:
+    def _write(self) -> None:
         if self.dropped > self._told:
             self._told = self.dropped
             self._diagnostics.add(_line(RecordsDroppedEvent(utc=utc_now(), count=self._told)))
-
-    def _write(self) -> None:
-        self._tell_dropped()
         failed: Exception | None = None
         # Purges first, then every file: one that fails must not stop the others.
         for step in (self._purge, *(file.flush for file in self._files)):

@@ -242,7 +242,8 @@ def _sum_up(
     ]
     spoken = confusions(heard_and_said)
     # Words of correct texts and of the shipped everyday sentences count as not misheard.
-    usual = Counter(word for text in [*texts, *_everyday()] for word in words(text))
+    everyday = [each.source for each in read_gate()] + [each.said for each in read_meanings()]
+    usual = Counter(word for text in [*texts, *everyday] for word in words(text))
     usual.update(settings.everyday)
     own = [pair.text for pair in right if pair.source_lang == settings.lang]
     known = [rule.write for rule in settings.rules]
@@ -269,25 +270,15 @@ def _sum_up(
         data.write_pairs(MODERATE, moderate)
         data.write_json(CALIBRATION, {name: asdict(bar) for name, bar in bars.items()})
         data.write_json(CONFUSIONS, [asdict(each) for each in spoken])
-        _finish(data, every, collected)
+        figures = {key: value for key, value in asdict(collected).items() if key != "bars"}
+        with data.writing():
+            # From all accepted pairs, not only the chosen: a sentence in two voices is two samples.
+            write_metadata(data.path, every)
+            write_manifest(
+                data.path / MANIFEST,
+                step="collect",
+                inputs=[data.path / LEDGER] if (data.path / LEDGER).exists() else [],
+                settings={"shares": SHARES, "bars": bars},
+                figures=figures,
+            )
     return collected
-
-
-def _everyday() -> list[str]:
-    """Return the shipped everyday English sentences: their words need no rule."""
-    return [each.source for each in read_gate()] + [each.said for each in read_meanings()]
-
-
-def _finish(data: DataFolder, every: Sequence[LearningPair], made: Collected) -> None:
-    """Write the sound's metadata and the manifest. Raises LearningError."""
-    figures = {key: value for key, value in asdict(made).items() if key != "bars"}
-    with data.writing():
-        # From all accepted pairs, not only the chosen: a sentence in two voices is two samples.
-        write_metadata(data.path, every)
-        write_manifest(
-            data.path / MANIFEST,
-            step="collect",
-            inputs=[data.path / LEDGER] if (data.path / LEDGER).exists() else [],
-            settings={"shares": SHARES, "bars": made.bars},
-            figures=figures,
-        )

@@ -66,7 +66,12 @@ def harvest(folder: Path, terms: Sequence[str], speaker: str = "") -> Harvest:
     pairs: list[LearningPair] = []
     verdicts: list[tuple[str, float, bool]] = []
     # Before the pairs are made: their score and flags come from the last scoring.
-    records = [_rejudged(given, judged.get(given.id)) for given in session.shown]
+    records = [
+        replace(record, flags=again.flags, quality=again.quality)
+        if (again := judged.get(record.id))
+        else record
+        for record in session.shown
+    ]
     for number, record in enumerate(records):
         pair = pair_of(record, session.name, session.langs["target"])
         decided = decisions.get(record.id)
@@ -173,13 +178,6 @@ def scored(folder: Path) -> dict[int, QualityRecord]:
     """Return the results of `stark-translate score` for a session. Raises SessionError."""
     path, parse = folder / SCORED, partial(parse_json, _QUALITY)
     return {each.id: each for each in read_session_lines(path, parse)} if path.exists() else {}
-
-
-def _rejudged(record: UtteranceRecord, again: QualityRecord | None) -> UtteranceRecord:
-    """Return a record with the scores of `stark-translate score`, if there are any."""
-    if again is None:
-        return record
-    return replace(record, flags=again.flags, quality=again.quality)
 
 
 def _spoken(

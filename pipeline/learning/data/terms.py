@@ -42,7 +42,8 @@ def confusions(spoken: Iterable[tuple[str, str]]) -> list[Confusion]:
     """Return the differences in pairs of (heard, said), the most frequent first."""
     counts: Counter[tuple[str, str]] = Counter()
     for heard, said in spoken:
-        counts.update(_differences(WORD.findall(heard), WORD.findall(said)))
+        a, b = WORD.findall(heard), WORD.findall(said)
+        counts.update((" ".join(b[k:m]), " ".join(a[i:j])) for i, j, k, m in _replaced(a, b))
     # Then by the words, so that the same sessions always give the same file.
     ranked = sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))
     return [Confusion(said, heard, count) for (said, heard), count in ranked]
@@ -123,11 +124,6 @@ def _is_made_of(heard: Sequence[str], phrases: Collection[str]) -> bool:
 def is_everyday(heard: Sequence[str], small_words: Mapping[str, int]) -> bool:
     """Whether all words of a phrase are everyday words."""
     return all(small_words.get(key(word), 0) > 0 for word in heard)
-
-
-def _differences(heard: Sequence[str], said: Sequence[str]) -> list[tuple[str, str]]:
-    """Return (said, heard) of each stretch of words that was replaced."""
-    return [(" ".join(said[k:m]), " ".join(heard[i:j])) for i, j, k, m in _replaced(heard, said)]
 
 
 def _replaced(heard: Sequence[str], said: Sequence[str]) -> list[tuple[int, int, int, int]]:
