@@ -98,13 +98,13 @@ def teach(
     # After the file was opened, since opening cuts off an incomplete last line.
     lessons = _read(path, order.langs)
     on_start(len(lessons), len(lines))
-    # Closed here in every case: if Python did it, `_certain` would end its threads later.
+    # Closed here in every case: if Python did it, `_lessons` would end its threads later.
     with (
         closing(file),
         writing_to(order.out),
-        closing(_certain(order, lines[len(lessons) :], teachers)) as certain,
+        closing(_lessons(order, lines[len(lessons) :], teachers)) as made,
     ):
-        for lesson in certain:
+        for lesson in made:
             file.append(_line(lesson, order.langs))
             lessons.append(lesson)
             on_lesson()
@@ -131,38 +131,13 @@ def writing_to(place: Path) -> AbstractContextManager[None]:
     return writing(place, LearningError, "learning-unwritable", fix)
 
 
-def _certain(
+def _lessons(
     order: TeachingOrder, lines: Sequence[Mapping[str, Any]], teachers: Sequence[Translator]
 ) -> Generator[Lesson, None, None]:
     """Yield the lessons; failed ones only after a later one shows that the teacher still works.
 
     Raises LearningError (teacher-gone).
     """
-    failed: list[Lesson] = []
-    with closing(_attempts(order, lines, teachers)) as attempts:
-        for lesson, error in attempts:
-            if error is None:
-                # In the mix's order: only the line number links a lesson to its sentence.
-                yield from failed
-                failed.clear()
-                yield lesson
-                continue
-            failed.append(lesson)
-            # Failed lessons are not written: the next run begins with these sentences.
-            if error.code in _GONE or len(failed) == _FAILURES:
-                raise LearningError(
-                    "teacher-gone",
-                    f"{order.teacher} does not translate any more: {error.message} What it has "
-                    "translated is kept.",
-                    f"{error.fix} The same command goes on from there.".strip(),
-                )
-    yield from failed
-
-
-def _attempts(
-    order: TeachingOrder, lines: Sequence[Mapping[str, Any]], teachers: Sequence[Translator]
-) -> Generator[tuple[Lesson, EngineError | None], None, None]:
-    """Yield a lesson for each line, in order, with the error if the teacher failed."""
     stopped = threading.Event()
 
     def attempt(line: Mapping[str, Any], teacher: Translator) -> tuple[Lesson, EngineError | None]:
@@ -175,14 +150,33 @@ def _attempts(
         finally:
             teacher.is_cancelled = never
 
+    failed: list[Lesson] = []
     with ThreadPoolExecutor(len(teachers)) as pool:
         try:
             for first in range(0, len(lines), len(teachers)):
                 # As many lines as teachers: no two threads use one teacher at the same time.
-                yield from pool.map(attempt, lines[first : first + len(teachers)], teachers)
+                some = lines[first : first + len(teachers)]
+                for lesson, error in pool.map(attempt, some, teachers):
+                    # Failed lessons are not written: the next run begins with these sentences.
+                    failed.append(lesson)
+                    if error is None:
+                        # In the mix's order: only the line number links a lesson to its sentence.
+                        yield from failed
+                        failed.clear()
+                    elif error.code in _GONE or len(failed) == _FAILURES:
+                        raise _gone(order.teacher, error)
         finally:
             # A caller that stops the teaching does not wait for the sentences in progress.
             stopped.set()
+    yield from failed
+
+
+def _gone(teacher: str, error: EngineError) -> LearningError:
+    return LearningError(
+        "teacher-gone",
+        f"{teacher} does not translate any more: {error.message} What it has translated is kept.",
+        f"{error.fix} The same command goes on from there.".strip(),
+    )
 
 
 def _mix_lines(order: TeachingOrder) -> list[dict[str, Any]]:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from pipeline.core.errors import EngineError, ModelError
-from pipeline.evaluation.comet import MODEL, CometKiwi
+from pipeline.evaluation.rescore import MODEL, CometKiwi
 
 
 class Checkpoint:
