@@ -20,9 +20,10 @@ from pipeline.cli.options import Commands, add_command, add_session, session_of,
 from pipeline.config.schema import Settings
 from pipeline.core.errors import UsageError
 from pipeline.core.files import write_whole
-from pipeline.evaluation.comet import MODEL, CometKiwi
 from pipeline.evaluation.rescore import (
     LOG_PROBABILITY,
+    MODEL,
+    CometKiwi,
     MeaningAgreement,
     QualityRecord,
     judge_again,

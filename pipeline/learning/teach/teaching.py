@@ -150,7 +150,7 @@ def _lessons(
         finally:
             teacher.is_cancelled = never
 
-    failed: list[Lesson] = []
+    waiting: list[Lesson] = []
     with ThreadPoolExecutor(len(teachers)) as pool:
         try:
             for first in range(0, len(lines), len(teachers)):
@@ -158,17 +158,17 @@ def _lessons(
                 some = lines[first : first + len(teachers)]
                 for lesson, error in pool.map(attempt, some, teachers):
                     # Failed lessons are not written: the next run begins with these sentences.
-                    failed.append(lesson)
+                    waiting.append(lesson)
                     if error is None:
                         # In the mix's order: only the line number links a lesson to its sentence.
-                        yield from failed
-                        failed.clear()
-                    elif error.code in _GONE or len(failed) == _FAILURES:
+                        yield from waiting
+                        waiting.clear()
+                    elif error.code in _GONE or len(waiting) == _FAILURES:
                         raise _gone(order.teacher, error)
         finally:
             # A caller that stops the teaching does not wait for the sentences in progress.
             stopped.set()
-    yield from failed
+    yield from waiting
 
 
 def _gone(teacher: str, error: EngineError) -> LearningError:
