@@ -188,9 +188,9 @@ def judge(measures: Measures) -> Quality:
     """Return score and decision; an exclusion or a measure past its second limit rejects."""
     # Rounded before use, so that the figures in the record give exactly its score.
     parts = Parts(
-        stt=_rounded(confidence(measures.avg_logprob)),
-        estimate=_rounded(measures.estimate),
-        agreement=_rounded(measures.agreement),
+        stt=rounded(confidence(measures.avg_logprob)),
+        estimate=rounded(measures.estimate),
+        agreement=rounded(measures.agreement),
     )
     # A rejected caption keeps its score, since the report sorts by it, worst first.
     score, flagged = _score(parts), flags(measures)
@@ -214,7 +214,7 @@ def _score(parts: Parts) -> float | None:
     if not known:
         return None
     # Divided by the weights of the known parts: an unmeasured part has no effect.
-    return _rounded(sum(w * part for w, part in known) / sum(w for w, _ in known))
+    return rounded(sum(w * part for w, part in known) / sum(w for w, _ in known))
 
 
 def _decision(score: float | None) -> Decision:
@@ -258,5 +258,7 @@ def _is_copied(source: str, target: str) -> bool:
     return copied >= _COPIED_WORDS and copied >= THRESHOLDS.copied * len(own)
 
 
-def _rounded(value: float | None) -> float | None:
-    return None if value is None else round(value, 4)
+def rounded(value: float | None, digits: int = 4) -> float | None:
+    """Return a rounded value; None for one that is not finite."""
+    # JSON has no nan and no infinity: a line with one would later be refused as damaged.
+    return round(value, digits) if value is not None and math.isfinite(value) else None

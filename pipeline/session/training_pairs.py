@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Literal
 
 import orjson
 from pydantic import TypeAdapter
@@ -85,9 +85,6 @@ class ReviewItem(Pair):
     """Flags of the utterance, and `low-score`, or `no-score` if nothing could be measured."""
 
 
-Filed: TypeAlias = tuple[str, Pair]
-"""The name of a file, and a pair for it."""
-
 _PAIR = TypeAdapter(Pair)
 _ITEM = TypeAdapter(ReviewItem)
 
@@ -121,7 +118,7 @@ def pair_of(record: UtteranceRecord, session: str, target: str = "") -> Pair | N
     )
 
 
-def file_pair(pair: Pair) -> Filed:
+def file_pair(pair: Pair) -> tuple[str, Pair]:
     """Return a pair's file and the pair; for the review queue with its reasons.
 
     Good pairs are those accepted without a flag and those that an operator has written. The review

@@ -50,10 +50,6 @@ class Harvest:
     spoken_langs: tuple[str, ...] = ()
     """The language of each of `spoken`; none in a harvest of an earlier version."""
 
-    def count(self, status: Status) -> int:
-        """Return how many pairs have a status."""
-        return sum(pair.status == status for pair in self.pairs)
-
 
 def harvest(folder: Path, terms: Sequence[str], speaker: str = "") -> Harvest:
     """Return a session's harvest. `terms` are the church's words. Raises SessionError."""
