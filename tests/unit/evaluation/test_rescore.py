@@ -9,24 +9,21 @@ from pathlib import Path
 import orjson
 import pytest
 
-from pipeline.evaluation.rescore import MeaningAgreement, judge_again
+from pipeline.evaluation.rescore import CometKiwi, MeaningAgreement, judge_again
 from pipeline.records.utterance import filtered_record
 from tests.support.schemas import problems
 from tests.support.utterances import UTC, draft, final, kept, transcript
 
 
-class Judge:
+class Judge(CometKiwi):
     """An estimator that returns given values."""
 
-    name = "judge"
-
-    def __init__(self, *says: float | None) -> None:
+    def __init__(self, *says: float) -> None:
+        super().__init__()
         self.says = says
-        self.asked: list[tuple[str, str, float | None]] = []
+        self.asked: list[tuple[str, str]] = []
 
-    def load(self) -> None: ...
-
-    def estimate(self, captions: Sequence[tuple[str, str, float | None]]) -> list[float | None]:
+    def estimate(self, captions: Sequence[tuple[str, str]]) -> list[float]:
         self.asked += captions
         return list(self.says)
 
@@ -46,18 +43,11 @@ def test_each_caption_gets_its_own_estimate_and_what_was_filtered_none() -> None
     records = [replace(each, id=key) for key, each in enumerate((first, nothing, second), 1)]
     good, doubtful = judge_again(records, judge)
     assert judge.asked == [
-        ("the grace of God", "La gracia de Dios.", -0.105),
-        ("the grace of God", "La gracia de Dios", -0.105),
+        ("the grace of God", "La gracia de Dios."),
+        ("the grace of God", "La gracia de Dios"),
     ]
     assert (good.id, good.flags, good.quality.parts.estimate) == (1, (), 0.95)
     assert (doubtful.id, doubtful.flags) == (3, ("estimate:flag",))
-
-
-def test_an_estimator_that_cannot_tell_leaves_the_log_probability() -> None:
-    live = kept(final(), draft())
-    (again,) = judge_again([live], Judge(None))
-    assert live.quality is not None
-    assert again.quality.parts == live.quality.parts
 
 
 @pytest.mark.slow
