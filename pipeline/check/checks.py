@@ -39,7 +39,7 @@ from pipeline.server.operator_token import FILE as TOKEN_FILE
 from pipeline.server.operator_token import operator_token
 from pipeline.server.pages import Pages
 from pipeline.server.tls import SOON, Certificate
-from pipeline.session.recorder import make_folder, unwritable
+from pipeline.session.recorder import make_folder, writing_to
 
 _SERVICE_BYTES = 6_000_000
 """Two hours at the demo's rate: its folder grows by 40 kB a minute, all files together."""
@@ -227,22 +227,21 @@ def _sessions(directory: Path, settings: Settings) -> Passed:
     new = [folder for folder in (directory, *directory.parents) if not folder.exists()]
     file = directory / TOKEN_FILE
     try:
-        # Only an existing token: one made by this user might be unreadable for the service's user.
-        if not settings.operator.token and file.exists():
-            operator_token(directory)
-        # Exactly as the daemon does at its start.
-        folder = make_folder(directory, datetime.now(UTC))
-        try:
-            # With a sync: some disks accept a write and fail only at the flush.
-            probe = GrowingFile(folder / "check", sync=True)
+        with writing_to(directory):
+            # Only an existing token: one made by this user might be unreadable for the service.
+            if not settings.operator.token and file.exists():
+                operator_token(directory)
+            # Exactly as the daemon does at its start.
+            folder = make_folder(directory, datetime.now(UTC))
             try:
-                probe.append(b"check\n")
+                # With a sync: some disks accept a write and fail only at the flush.
+                probe = GrowingFile(folder / "check", sync=True)
+                try:
+                    probe.append(b"check\n")
+                finally:
+                    probe.close()
             finally:
-                probe.close()
-        finally:
-            shutil.rmtree(folder)
-    except OSError as error:
-        raise unwritable(directory, error) from None
+                shutil.rmtree(folder)
     finally:
         # A folder made by this user might not be writable for the service's user.
         for folder in new:

@@ -25,6 +25,9 @@ class Found:
     found: int
     of: int
 
+    def __str__(self) -> str:
+        return f"{self.found} of {self.of}"
+
 
 def word_error_rate(sentences: Sequence[Sentence], heard: Iterable[Cue]) -> float | None:
     """Return the WER of all captions as one text, 0..1 and above; None if nothing was said."""

@@ -61,7 +61,6 @@ def compare(
     b: Sequence[str],
     sentences: Sequence[Sentence],
     limits: dict[str, float],
-    resamples: int = RESAMPLES,
 ) -> dict[str, Difference]:
     """Return the difference of two translations of the same sentences, for each measure.
 
@@ -76,7 +75,7 @@ def compare(
             measure.statistics([texts[index] for index in which], of) for texts in (a, b)
         )
         limit = limits[measure.name]
-        found[measure.name] = _difference(first, second, measure.score, limit, resamples)
+        found[measure.name] = _difference(first, second, measure.score, limit)
     return found
 
 
@@ -90,7 +89,6 @@ def compare_errors(
     a: Sequence[tuple[int, int]],
     b: Sequence[tuple[int, int]],
     limit: float,
-    resamples: int = RESAMPLES,
 ) -> Difference:
     """Return the difference of two recognizers on the same utterances.
 
@@ -99,7 +97,7 @@ def compare_errors(
     Confidence Intervals in ASR Performance Evaluation": utterances are drawn, not words).
     """
     first, second = np.asarray(a, np.float64), np.asarray(b, np.float64)
-    return _difference(first, second, _right, limit, resamples)
+    return _difference(first, second, _right, limit)
 
 
 def _difference(
@@ -107,10 +105,9 @@ def _difference(
     second: Statistics,
     score: Callable[[Statistics], float],
     limit: float,
-    resamples: int,
 ) -> Difference:
     # The same draws for both sides and every measure, so that the differences are paired.
-    draws = np.random.default_rng(SEED).integers(len(first), size=(resamples, len(first)))
+    draws = np.random.default_rng(SEED).integers(len(first), size=(RESAMPLES, len(first)))
     # Score each resample as a corpus: BLEU is not a mean over sentences.
     gains = [score(second[draw].sum(axis=0)) - score(first[draw].sum(axis=0)) for draw in draws]
     low, high = (float(end) for end in np.percentile(gains, (2.5, 97.5)))
@@ -138,33 +135,6 @@ def judge(gain: float, low: float, high: float, limit: float) -> Verdict:
     if gain < -limit:
         return "worse" if high < 0 else "cannot tell"
     return "better" if gain > limit and low > 0 else "same"
-
-
-def overall(found: dict[str, Difference]) -> Verdict:
-    """Return the verdict of all measures together: the worst one that occurs."""
-    # Ranked, since a gain in one measure does not compensate for a loss in another.
-    verdicts = {difference.verdict for difference in found.values()}
-    ranking: tuple[Verdict, ...] = ("worse", "cannot tell", "better")
-    return next((verdict for verdict in ranking if verdict in verdicts), "same")
-
-
-def scores(texts: Sequence[str], sentences: Sequence[Sentence]) -> dict[str, float]:
-    """Return every measure of one side."""
-    return {
-        measure.name: round(measure.score(measure.statistics(texts, sentences).sum(axis=0)), 2)
-        for measure in MEASURES
-    }
-
-
-def losses(
-    a: Sequence[str], b: Sequence[str], sentences: Sequence[Sentence]
-) -> list[tuple[float, int]]:
-    """Return (chrF++ gain of B over A, the sentence's index), the greatest loss first."""
-    _, chrf, _ = MEASURES
-    first, second = (chrf.statistics(texts, sentences) for texts in (a, b))
-    # chrF++, since BLEU needs four right words in a row, which a single sentence may lack.
-    gains = [chrf.score(y) - chrf.score(x) for x, y in zip(first, second, strict=True)]
-    return sorted((round(gain, 1), index) for index, gain in enumerate(gains))
 
 
 def _of_sacrebleu(name: str, metric: Any) -> Measure:
@@ -196,7 +166,6 @@ def _share(total: Statistics) -> float:
 
 
 MEASURES = (
-    # The order matters: `losses` uses the second measure.
     _of_sacrebleu("BLEU", BLEU()),
     _of_sacrebleu("chrF++", CHRF(word_order=2)),
     Measure(TERMS, _terms, _share),

@@ -118,10 +118,10 @@ def table(result: Score, models: Mapping[str, str] | None = None) -> Table:
         ("filtered", f"{sum(result.filtered.values())}{_counts(result.filtered)}"),
         ("sentences without a final", missing),
         ("recognized text: WER", _figure(result.wer, ".1%")),
-        ("recognized text: terms", _share(result.source_terms)),
+        ("recognized text: terms", str(result.source_terms)),
         ("translated text: chrF", _figure(result.chrf, ".1f")),
         ("translated text: BLEU", _figure(result.bleu, ".1f")),
-        ("translated text: terms", _share(result.target_terms)),
+        ("translated text: terms", str(result.target_terms)),
         ("normalized erasure", _figure(result.normalized_erasure, ".2f")),
         ("dropped", ", ".join(f"{name} {count}" for name, count in result.dropped.items())),
     ]
@@ -180,10 +180,6 @@ def _counts(by_name: dict[str, int]) -> str:
 
 def _figure(value: float | None, form: str) -> str:
     return "-" if value is None else format(value, form)
-
-
-def _share(terms: Found) -> str:
-    return f"{terms.found} of {terms.of}"
 
 
 def _milliseconds(spread: Spread) -> str:

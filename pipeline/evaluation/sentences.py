@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -66,16 +65,6 @@ def read(path: Path | None = None, source: str = "en", target: str = "es") -> tu
             for kind in KINDS
             for entry in content[kind]
         )
-
-
-def few(sentences: Sequence[Sentence], count: int) -> tuple[Sentence, ...]:
-    """Return the first `count` sentences of each kind."""
-    return tuple(
-        sentence
-        for kind in KINDS
-        # Per kind: the first sentences of the file are all general ones.
-        for sentence in [each for each in sentences if each.kind == kind][:count]
-    )
 
 
 @cache

@@ -7,10 +7,11 @@ allowed; pipeline.learning.verdict draws the conclusion.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from pipeline.audio.file import read_audio
 from pipeline.config.loader import Loaded, load
@@ -18,12 +19,13 @@ from pipeline.config.schema import Settings
 from pipeline.core.errors import EngineError, LearningError
 from pipeline.core.formats import utc_now
 from pipeline.core.percentiles import Spread, spread
+from pipeline.core.types import Recognition, Translation
 from pipeline.dictionary.store import Dictionary
 from pipeline.engines.process.factory import final_translator, partial_translator, recognizer
-from pipeline.engines.protocols import Recognizer, Translator
+from pipeline.engines.protocols import Translator
 from pipeline.evaluation.paired_bootstrap import LIMITS, TERMS, compare, compare_errors, judged_on
 from pipeline.evaluation.word_errors import word_errors
-from pipeline.learning.data.folder import DataFolder, Ledger
+from pipeline.learning.data.folder import Ledger
 from pipeline.learning.data.terms import terms_in
 from pipeline.learning.manifest import sha256
 from pipeline.learning.measuring import SentenceSet, Spoken
@@ -32,7 +34,7 @@ from pipeline.models.library import ModelLibrary
 from pipeline.models.registry import KEYS, Role
 from pipeline.models.resolve import resolve
 
-COMPARISONS = "comparisons.jsonl"
+T = TypeVar("T")
 # Not the gate's limits: they allow a small loss for a smaller file; here no loss is allowed.
 _EXACT = dict.fromkeys(LIMITS, 0.0)
 
@@ -64,7 +66,7 @@ class ModelComparison:
     """Sentences or utterances that each set was cut to; 0 means all."""
 
 
-_KEPT = Ledger(COMPARISONS, ModelComparison)
+COMPARISONS = Ledger("comparisons.jsonl", ModelComparison)
 
 
 def compare_translators(
@@ -83,10 +85,8 @@ def compare_translators(
     """
     if not sets:
         raise _nothing()
-    settings = [_with(loaded, role, model) for model in models]
-    if prompt:
-        # Only for the new model: the old one keeps its prompt of the service.
-        settings[1] = _with(loaded, role, models[1], prompt)
+    # The old model keeps its prompt of the service.
+    settings = [_with(loaded, role, models[0]), _with(loaded, role, models[1], prompt)]
     engines = [_translator(each, role) for each in settings]
     # Load both before the first answer: a load in between would slow only one of them.
     for engine in engines:
@@ -95,14 +95,8 @@ def compare_translators(
     measured: list[Measured] = []
     for each in sets:
         # One set at a time: sentences are resampled only within their set.
-        texts: tuple[list[str], list[str]] = ([], [])
-        for number, sentence in enumerate(each.sentences):
-            # The models take turns at being first, so that a slow machine slows both alike.
-            for side in (0, 1) if number % 2 else (1, 0):
-                text, ms = _timed(engines[side], sentence.source)
-                texts[side].append(text)
-                times[side].append(ms)
-            on_answer()
+        sources = [sentence.source for sentence in each.sentences]
+        texts = _answers([engine.translate for engine in engines], sources, times, on_answer)
         found = compare(*texts, each.sentences, _EXACT)
         # A set without terms has no term that a model could miss.
         if not any(sentence.terms for sentence in each.sentences):
@@ -135,15 +129,9 @@ def compare_recognizers(
     for engine in engines:
         engine.load()
     times: tuple[list[float], list[float]] = ([], [])
-    heard: tuple[list[str], list[str]] = ([], [])
-    for number, spoken in enumerate(sound):
-        # Read outside the measured time: it is the same for both.
-        pcm = read_audio(spoken.file)
-        for side in (0, 1) if number % 2 else (1, 0):
-            began_s = time.perf_counter()
-            heard[side].append(_heard(engines[side], pcm))
-            times[side].append((time.perf_counter() - began_s) * 1000)
-        on_answer()
+    asks = [partial(engine.recognize, final=True) for engine in engines]
+    # Read one by one, outside the measured time: it is the same for both.
+    heard = _answers(asks, (read_audio(spoken.file) for spoken in sound), times, on_answer)
     measured = _measured_sound(sound, heard)
     return _comparison("stt", models, settings, measured, times)
 
@@ -184,16 +172,6 @@ def _measured_sound(
             count = len(old)
             found.append(Measured(set=name, measure=measure, count=count, difference=difference))
     return found
-
-
-def keep(data: DataFolder, comparison: ModelComparison) -> None:
-    """Append a comparison to the data folder. Raises LearningError."""
-    _KEPT.append(data, comparison)
-
-
-def read_comparisons(data: DataFolder) -> list[ModelComparison]:
-    """Return all comparisons, the oldest first. Raises LearningError."""
-    return _KEPT.read(data)
 
 
 def weights_of(model: Path) -> Path:
@@ -251,21 +229,26 @@ def _translator(settings: Settings, role: Role) -> Translator:
     return made
 
 
-def _timed(engine: Translator, source: str) -> tuple[str, float]:
-    began_s = time.perf_counter()
-    try:
-        text = engine.translate(source).text
-    except EngineError:
-        text = ""  # as in a service: no translation
-    return text, round((time.perf_counter() - began_s) * 1000, 2)
-
-
-def _heard(engine: Recognizer, pcm: Any) -> str:
-    try:
-        return engine.recognize(pcm, final=True).text
-    # An empty text counts as all words missed, as it would in a service.
-    except EngineError:
-        return ""
+def _answers(
+    asks: Sequence[Callable[[T], Translation | Recognition]],
+    questions: Iterable[T],
+    times: tuple[list[float], list[float]],
+    on_answer: Callable[[], None],
+) -> tuple[list[str], list[str]]:
+    """Return both models' answers; add their milliseconds to `times`."""
+    texts: tuple[list[str], list[str]] = ([], [])
+    for number, question in enumerate(questions):
+        # The models take turns at being first, so that a slow machine slows both alike.
+        for side in (0, 1) if number % 2 else (1, 0):
+            began_s = time.perf_counter()
+            try:
+                text = asks[side](question).text
+            except EngineError:
+                text = ""  # as in a service: no translation, all words missed
+            texts[side].append(text)
+            times[side].append(round((time.perf_counter() - began_s) * 1000, 2))
+        on_answer()
+    return texts
 
 
 def _missed(terms: Sequence[str], heard: str) -> tuple[int, int]:

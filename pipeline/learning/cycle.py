@@ -143,14 +143,13 @@ def run(
     return failed
 
 
-def is_serving(directory: Path, now_s: float | None = None) -> bool:
+def is_serving(directory: Path) -> bool:
     """Whether a service is running: an open session has had a caption lately."""
-    now_s = time.time() if now_s is None else now_s
     # Only the newest session can be open.
     for folder in sessions(directory)[-1:]:
         journal = folder / JOURNAL
         try:
-            if in_use(journal) and now_s - journal.stat().st_mtime < QUIET_S:
+            if in_use(journal) and time.time() - journal.stat().st_mtime < QUIET_S:
                 return True
         # The folder may be deleted between the listing and this check.
         except OSError:
@@ -211,21 +210,11 @@ def _run(command: Sequence[str], directory: Path) -> int:
             except subprocess.TimeoutExpired:
                 _require_quiet(directory)
     finally:
-        _end(process)
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """End a command and its children, which save their work."""
-    if process.poll() is None:
-        # Its pid is also the id of its process group.
-        os.killpg(process.pid, signal.SIGTERM)
-        # Wait: a trainer writes its checkpoint on SIGTERM, which takes time.
-        process.wait()
-
-
-def config_options(config: Path | None) -> list[str]:
-    """Return the options that give a command the settings file."""
-    return ["--config", str(config)] if config else []
+        if process.poll() is None:
+            # Its children too: its pid is also the id of its process group.
+            os.killpg(process.pid, signal.SIGTERM)
+            # Wait: a trainer writes its checkpoint on SIGTERM, which takes time.
+            process.wait()
 
 
 LEAST_SHARE, MOST_SHARE = 0.05, 0.15

@@ -14,11 +14,11 @@ from pathlib import Path
 from pipeline.core.errors import SessionError
 from pipeline.core.percentiles import spread
 from pipeline.evaluation.word_errors import word_error_rate
-from pipeline.learning.compare import read_comparisons
+from pipeline.learning.compare import COMPARISONS
 from pipeline.learning.cycle import read_focus, terms_misheard
 from pipeline.learning.data.folder import DataFolder
 from pipeline.learning.data.harvest import Harvest
-from pipeline.learning.deploy import read_deployments
+from pipeline.learning.deploy import DEPLOYMENTS
 from pipeline.records.events import BrokenEvent, FaultEvent
 from pipeline.review.rendering import render_page
 from pipeline.review.store import Reviewed, read_decisions
@@ -109,8 +109,8 @@ def dashboard(folders: Sequence[Path], data: DataFolder) -> str:
         unread=unread,
         charts=_charts(services),
         # The last change of each role is in effect.
-        models=list({each.role: each for each in read_deployments(data)}.values()),
-        comparisons=read_comparisons(data)[:-6:-1],  # the five newest, the newest first
+        models=list({each.role: each for each in DEPLOYMENTS.read(data)}.values()),
+        comparisons=COMPARISONS.read(data)[:-6:-1],  # the five newest, the newest first
         focus=read_focus(data),
         minutes=round(sum(each.minutes for each in services)),
         reviewed=round(sum(each.reviewed_minutes for each in services), 1),

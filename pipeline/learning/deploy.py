@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -21,15 +21,14 @@ from pipeline.config.loader import Loaded, leaves
 from pipeline.config.schema import Settings
 from pipeline.core.errors import ConfigError, LearningError, StarkError, writing
 from pipeline.core.formats import human_size, utc_now
-from pipeline.learning.compare import ModelComparison, read_comparisons, weights_of
+from pipeline.learning.compare import COMPARISONS, ModelComparison, weights_of
 from pipeline.learning.data.folder import DataFolder, Ledger
 from pipeline.learning.manifest import sha256
 from pipeline.models.automatic import AUTO, models_in_use
-from pipeline.models.library import Manifest, ModelLibrary, StoredFile, nobody
+from pipeline.models.library import Manifest, ModelLibrary, StoredFile
 from pipeline.models.registry import KEYS, Role, shipped
 from pipeline.models.resolve import resolve
 
-DEPLOYED = "deployed.jsonl"
 SOURCE = "learn deploy"
 """The source in a deployed model's manifest."""
 # No path separator and no leading dot: the name becomes a folder beside those of other models.
@@ -53,7 +52,7 @@ class Deployment:
     """Whether it undoes an earlier deployment."""
 
 
-_HISTORY = Ledger(DEPLOYED, Deployment)
+DEPLOYMENTS = Ledger("deployed.jsonl", Deployment)
 
 
 def deploy(
@@ -65,7 +64,6 @@ def deploy(
     *,
     prompt: str = "",
     force: bool = False,
-    on_bytes: Callable[[int], None] = nobody,
 ) -> Deployment:
     """Copy a model into the store as `name` and make the next start use it.
 
@@ -77,10 +75,9 @@ def deploy(
     digest, told = require_deployable(loaded, data, role, model, name, force=force)
     prompt = prompt or told
     # Before the key: the next start fails if config.toml names a missing model.
-    _copy(ModelLibrary.of(loaded.settings), role, model, name, on_bytes)
+    _copy(ModelLibrary.of(loaded.settings), role, model, name)
     after = {KEYS[role]: name} | ({"translate.final.prompt": prompt} if prompt else {})
-    config = _config(loaded)
-    return _switch(data, config, loaded, role=role, name=name, digest=digest, after=after)
+    return _switch(data, loaded, role=role, name=name, digest=digest, after=after)
 
 
 def require_deployable(
@@ -116,7 +113,7 @@ def rollback(loaded: Loaded, data: DataFolder, role: Role) -> Deployment:
 
     Raises LearningError (nothing-deployed), ConfigError.
     """
-    history = [each for each in read_deployments(data) if each.role == role]
+    history = [each for each in DEPLOYMENTS.read(data) if each.role == role]
     now = dict(leaves(loaded.settings.model_dump()))
     # A rollback that was killed before it changed config.toml has taken nothing back.
     if history and history[-1].rollback and history[-1].before != history[-1].after:
@@ -134,24 +131,18 @@ def rollback(loaded: Loaded, data: DataFolder, role: Role) -> Deployment:
         message = f"No model for {KEYS[role]} was deployed that could be taken back."
         raise LearningError("nothing-deployed", message, f"Set {KEYS[role]} in config.toml.")
     last = left[-1]
-    config = _config(loaded)
     # No hash: the earlier model may be a starter, a path or a name in the store.
     name = last.before.get(KEYS[role], "")
     return _switch(
-        data, config, loaded, role=role, name=name, digest="", after=last.before, taken_back=True
+        data, loaded, role=role, name=name, digest="", after=last.before, taken_back=True
     )
-
-
-def read_deployments(data: DataFolder) -> list[Deployment]:
-    """Return all deployments, the oldest first. Raises LearningError."""
-    return _HISTORY.read(data)
 
 
 def _told(data: DataFolder, role: Role, digest: str, settings: Settings) -> ModelComparison | None:
     """Return the last comparison of this model, as the new one, with the model in use."""
     in_use = _in_use(role, settings)
     # The newest counts: a second comparison may have had more sentences.
-    for each in reversed(read_comparisons(data)):
+    for each in reversed(COMPARISONS.read(data)):
         # Itself: it is deployed again, under another name.
         is_with_it = in_use in (each.old_sha256, each.new_sha256, "")
         if is_with_it and (each.role, each.new_sha256) == (role, digest):
@@ -192,9 +183,7 @@ def _require_own_name(store: ModelLibrary, role: Role, name: str, digest: str) -
         raise LearningError("name-taken", message, "Give another name, after the model.")
 
 
-def _copy(
-    store: ModelLibrary, role: Role, model: Path, name: str, on_bytes: Callable[[int], None]
-) -> None:
+def _copy(store: ModelLibrary, role: Role, model: Path, name: str) -> None:
     """Copy a model into the store. Raises LearningError (models-unwritable), ModelError."""
     files = sorted(p for p in model.rglob("*") if p.is_file()) if model.is_dir() else [model]
     root = model if model.is_dir() else model.parent
@@ -213,7 +202,7 @@ def _copy(
                 f"{human_size(wanted)} do not fit where {store.directory} is.",
                 "Make room; the model in use is as it was.",
             )
-        stored = [_stored(file, root, place, on_bytes) for file in files]
+        stored = [_stored(file, root, place) for file in files]
         manifest = Manifest(
             name=name,
             role=role,
@@ -226,14 +215,12 @@ def _copy(
         store.adopt(place, manifest)
 
 
-def _stored(file: Path, root: Path, place: Path, on_bytes: Callable[[int], None]) -> StoredFile:
+def _stored(file: Path, root: Path, place: Path) -> StoredFile:
     target = place / file.relative_to(root)
     target.parent.mkdir(parents=True, exist_ok=True)
     # Copy only the content: mode and owner of a trainer's file may keep the daemon from reading it.
     shutil.copyfile(file, target)
-    size = target.stat().st_size
-    on_bytes(size)
-    path = file.relative_to(root).as_posix()
+    path, size = file.relative_to(root).as_posix(), target.stat().st_size
     # Hash the copy: a hash of the original would not show a damaged copy.
     return StoredFile(path=path, size_bytes=size, sha256=sha256(target))
 
@@ -251,7 +238,6 @@ def _config(loaded: Loaded) -> Path:
 
 def _switch(
     data: DataFolder,
-    config: Path,
     loaded: Loaded,
     *,
     role: Role,
@@ -261,6 +247,7 @@ def _switch(
     taken_back: bool = False,
 ) -> Deployment:
     """Write the history, then the settings: after a kill in between, repeating it repairs both."""
+    config = _config(loaded)
     now = dict(leaves(loaded.settings.model_dump()))
     made = Deployment(
         utc=utc_now(),
@@ -281,7 +268,7 @@ def _switch(
                 "Remove it there first.",
             )
     # On disk before config.toml changes: without this line no rollback is possible.
-    _HISTORY.append(data, made)
+    DEPLOYMENTS.append(data, made)
     try:
         editor.write(config, dict(after), datetime.now(UTC))
     except ConfigError:
@@ -294,5 +281,5 @@ def _undo(data: DataFolder, made: Deployment) -> Deployment:
     """Cancel a line of the history that did not reach config.toml. Raises LearningError."""
     # The file is append-only: the opposite line cancels this one.
     undone = replace(made, before=made.after, after=made.before, rollback=not made.rollback)
-    _HISTORY.append(data, undone)
+    DEPLOYMENTS.append(data, undone)
     return undone

@@ -28,7 +28,6 @@ _CHECKPOINT = "checkpoint.pt"
 _NOTE = "training.json"
 """What the checkpoint in `out` was trained from, and whether its model was made."""
 _CHECKOUT = Path(__file__).resolve().parents[2]
-_TRAINERS = "training"
 # The trainers import these: a missing one is reported before anything begins.
 _PACKAGES = ("torch", "gguf", "safetensors", "peft", "transformers")
 _NEEDED: Mapping[str, tuple[str, str, str]] = {
@@ -99,13 +98,13 @@ def commands(order: TrainingOrder, inputs: Mapping[str, str] | None = None) -> l
     if order.role == "gemma" and (base / "config.json").is_file():
         return [
             _module("train.fine_tune_translategemma", "--base", str(base), *options, *target),
-            [
-                *(sys.executable, "-m", "training.gguf_export.convert_translategemma"),
+            _module(
+                "gguf_export.convert_translategemma",
                 *("--base", str(base), "--adapter", str(out / "adapter")),
                 *("--out", str(out / "model"), "--threads", str(order.threads)),
                 *target,
                 *levels,
-            ],
+            ),
         ]
     if order.role == "gemma":
         return [
@@ -213,7 +212,7 @@ def require_trainers(checkout: Path = _CHECKOUT) -> None:
 
 
 def _module(name: str, *arguments: str) -> list[str]:
-    return [sys.executable, "-m", f"{_TRAINERS}.{name}", *arguments]
+    return [sys.executable, "-m", f"training.{name}", *arguments]
 
 
 def _run(command: Sequence[str], checkout: Path, on_line: Callable[[str], None]) -> tuple[int, str]:

@@ -102,29 +102,24 @@ def in_words(measured: Sequence[Measured]) -> list[str]:
     """Return the verdict in sentences that need no knowledge of statistics."""
     advice, _ = advise(measured)
     gains = [each for each in measured if each.decides and is_better(each)]
-    if advice == "deploy":
-        head = "Use the new model: it is better, and nothing is lost that matters."
-        if not gains:
-            head = "The new model does no harm. It is not measurably better either."
-        lines = [head]
-    else:
+    if advice == "keep":
         lines = ["Keep the model that you have."]
-    against = [each for each in measured if each.speaks_against]
-    for each in against:
+    elif gains:
+        lines = ["Use the new model: it is better, and nothing is lost that matters."]
+    else:
+        lines = ["The new model does no harm. It is not measurably better either."]
+    for each in [each for each in measured if each.speaks_against and each.decides] + gains:
         change = each.difference
-        if not each.decides:
-            continue
         of, unit = _SETS.get(each.set, each.set), _MEASURES.get(each.measure, each.measure)
-        if change.verdict == "worse":
+        if is_better(each):
+            lines.append(f"Better: {of}, by {change.difference:.1f} {unit}.")
+        elif change.verdict == "worse":
             lines.append(f"With the new one {of} got worse by {-change.difference:.1f} {unit}.")
         else:
             lines.append(
                 f"With the new one {of} may be worse by up to {-change.low:.1f} {unit}: "
                 f"that is more than {MOST_LOSS:g}."
             )
-    for each in gains:
-        of, unit = _SETS.get(each.set, each.set), _MEASURES.get(each.measure, each.measure)
-        lines.append(f"Better: {of}, by {each.difference.difference:.1f} {unit}.")
     # Once per set: all its measures are of the same sentences and would say the same.
     few = {each.set: each.count for each in measured if not each.decides}
     return lines + [

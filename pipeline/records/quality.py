@@ -4,7 +4,7 @@ A pair of source and target text is kept for training only if nothing speaks aga
 The score is the weighted mean of these parts, each 0..1; a missing part is left out:
 
 - `stt`: confidence of the recognizer, 1 / (1 + exp(-10 (avg_logprob + 0.3)));
-- `estimate`: quality of the translation by a `QualityEstimator`. In a live service it is
+- `estimate`: quality of the translation, by CometKiwi after the service. In a live one it is
   exp(avg_logprob) of the final's tokens, the geometric mean of their probabilities;
 - `agreement`: chrF of the quick translation against the final (Popović 2015), or the cosine of
   their embeddings (pipeline.evaluation.rescore).
@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol, get_args
+from typing import Literal, get_args
 
 from sacrebleu.metrics.chrf import CHRF
 
@@ -146,37 +146,6 @@ class Quality:
     """Why the pair cannot be used, whatever its score; empty if it can."""
 
 
-# A protocol, not a base class: CometKiwi needs torch, and this module must not import it.
-class QualityEstimator(Protocol):
-    """Estimates the quality of translations without a reference."""
-
-    @property
-    def name(self) -> str:
-        """Short name, for records."""
-
-    def load(self) -> None:
-        """Load the model. Raises ModelError."""
-
-    def estimate(self, captions: Sequence[tuple[str, str, float | None]]) -> list[float | None]:
-        """Return 0..1 for each (source, target, avg_logprob of the target); None if unknown.
-
-        Raises EngineError.
-        """
-
-
-class LogProbability:
-    """The translator's own confidence as an estimate; it costs no extra work."""
-
-    name = "log-probability"
-
-    def load(self) -> None:
-        """Do nothing."""
-
-    def estimate(self, captions: Sequence[tuple[str, str, float | None]]) -> list[float | None]:
-        """Return the geometric mean of the token probabilities of each target."""
-        return [probability(avg_logprob) for _, _, avg_logprob in captions]
-
-
 def probability(avg_logprob: float | None) -> float | None:
     """Return the geometric mean of the tokens' probabilities, 0..1."""
     # Rounding may put the mean above 0, which would be a probability above 1.
@@ -219,13 +188,14 @@ def judge(measures: Measures) -> Quality:
     """Return score and decision; an exclusion or a measure past its second limit rejects."""
     # Rounded before use, so that the figures in the record give exactly its score.
     parts = Parts(
-        stt=_rounded(confidence(measures.avg_logprob)),
-        estimate=_rounded(measures.estimate),
-        agreement=_rounded(measures.agreement),
+        stt=rounded(confidence(measures.avg_logprob)),
+        estimate=rounded(measures.estimate),
+        agreement=rounded(measures.agreement),
     )
     # A rejected caption keeps its score, since the report sorts by it, worst first.
-    score, excluded = _score(parts), _excluded(measures)
-    hopeless = bool(excluded) or any(flag.endswith(":reject") for flag in flags(measures))
+    score, flagged = _score(parts), flags(measures)
+    excluded = _excluded(measures, flagged)
+    hopeless = bool(excluded) or any(flag.endswith(":reject") for flag in flagged)
     return Quality(
         score=score,
         parts=parts,
@@ -244,7 +214,7 @@ def _score(parts: Parts) -> float | None:
     if not known:
         return None
     # Divided by the weights of the known parts: an unmeasured part has no effect.
-    return _rounded(sum(w * part for w, part in known) / sum(w for w, _ in known))
+    return rounded(sum(w * part for w, part in known) / sum(w for w, _ in known))
 
 
 def _decision(score: float | None) -> Decision:
@@ -257,14 +227,14 @@ def _decision(score: float | None) -> Decision:
     return "review" if score >= THRESHOLDS.review else "reject"
 
 
-def _excluded(measures: Measures) -> tuple[Exclusion, ...]:
+def _excluded(measures: Measures, flagged: Sequence[Flag]) -> tuple[Exclusion, ...]:
     source = words(measures.source)
     low, high = THRESHOLDS.length_ratio
     # In letters: one word may be several in another language, and some scripts have no spaces.
     ratio = length(measures.target) / max(1.0, length(measures.source))
     signs: dict[Exclusion, bool] = {
-        "compression-ratio": _rejects(THRESHOLDS.compression_ratio, measures.compression_ratio),
-        "no-speech-prob": _rejects(THRESHOLDS.no_speech_prob, measures.no_speech_prob),
+        "compression-ratio": "compression-ratio:reject" in flagged,
+        "no-speech-prob": "no-speech-prob:reject" in flagged,
         "too-short": len(source) < THRESHOLDS.words,
         "untranslated": not measures.translated or _is_copied(measures.source, measures.target),
         "length-ratio": not low <= ratio <= high,
@@ -288,9 +258,7 @@ def _is_copied(source: str, target: str) -> bool:
     return copied >= _COPIED_WORDS and copied >= THRESHOLDS.copied * len(own)
 
 
-def _rejects(limit: Limit, value: float | None) -> bool:
-    return limit.passed(value) == "reject"
-
-
-def _rounded(value: float | None) -> float | None:
-    return None if value is None else round(value, 4)
+def rounded(value: float | None, digits: int = 4) -> float | None:
+    """Return a rounded value; None for one that is not finite."""
+    # JSON has no nan and no infinity: a line with one would later be refused as damaged.
+    return round(value, digits) if value is not None and math.isfinite(value) else None

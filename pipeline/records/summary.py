@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from array import array
 from bisect import bisect_right
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Literal, TypeAlias
 
 from pipeline.core.percentiles import nearest_rank
-from pipeline.core.types import Check
 from pipeline.dictionary.inflection import pattern
 from pipeline.records.events import FaultEvent, Record, ResumedEvent, SongEvent
 from pipeline.records.health import HealthRecord
@@ -34,43 +32,35 @@ class TermCount:
     """Share of the most common rendering among all that were shown, 0..1; None if none was."""
 
 
-# A separate class, because the report makes the same counts after the service.
-class TermTally:
-    """Counts the church words of a session's captions."""
-
-    def __init__(self) -> None:
-        # Separate from the renderings: a term that was not placed has an outcome, but no rendering.
-        self._outcomes: dict[str, Counter[str]] = {}
-        self._renderings: dict[str, Counter[str]] = {}
-
-    def add(self, checks: Iterable[Check], lang: str) -> None:
-        """Count the checks of one caption in the language `lang`."""
-        for check in checks:
+def term_counts(records: Iterable[UtteranceRecord]) -> dict[str, TermCount]:
+    """Return the counts of the church words in a session's captions, in alphabetical order."""
+    # Separate from the renderings: a term that was not placed has an outcome, but no rendering.
+    outcomes: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    renderings: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for record in records:
+        # Filtered text has no translation whose words could be right or wrong.
+        if record.final is None:
+            continue
+        for check in record.checks:
             # References, numbers and negations are checks too, but not church words.
-            if not check.term:
-                continue
-            self._outcomes.setdefault(check.term, Counter())[check.outcome] += 1
-            if check.outcome != "doubtful":
-                # Singular and plural are one rendering: the pattern of both is the same.
-                rendering = pattern(check.written, lang)
-                self._renderings.setdefault(check.term, Counter())[rendering] += 1
+            if check.term:
+                outcomes[check.term][check.outcome] += 1
+                if check.outcome != "doubtful":
+                    # Singular and plural are one rendering: the pattern of both is the same.
+                    renderings[check.term][pattern(check.written, record.final.lang)] += 1
+    return {term: _term_count(outcomes[term], renderings[term]) for term in sorted(outcomes)}
 
-    @property
-    def counts(self) -> dict[str, TermCount]:
-        """The counts, with the entries in alphabetical order."""
-        return {term: self._count(term) for term in sorted(self._outcomes)}
 
-    def _count(self, term: str) -> TermCount:
-        outcomes, renderings = self._outcomes[term], self._renderings.get(term, Counter())
-        # From all shown renderings, repaired or not: readers see one word or several either way.
-        commonest = max(renderings.values(), default=0)
-        return TermCount(
-            seen=outcomes.total(),
-            right=outcomes["right"],
-            repaired=outcomes["repaired"],
-            refused=outcomes["doubtful"],
-            consistency=round(commonest / renderings.total(), 4) if renderings else None,
-        )
+def _term_count(outcomes: Counter[str], renderings: Counter[str]) -> TermCount:
+    # From all shown renderings, repaired or not: readers see one word or several either way.
+    commonest = max(renderings.values(), default=0)
+    return TermCount(
+        seen=outcomes.total(),
+        right=outcomes["right"],
+        repaired=outcomes["repaired"],
+        refused=outcomes["doubtful"],
+        consistency=round(commonest / renderings.total(), 4) if renderings else None,
+    )
 
 
 # In the order in which a caption passes them; tables use this order.
@@ -114,34 +104,22 @@ Place: TypeAlias = Literal["inside", "between"]
 """Silences inside an utterance, and those between two."""
 
 
-class PauseHistogram:
-    """Counts silences, so that the end of an utterance can be tuned."""
-
-    def __init__(self) -> None:
-        # By bin: a single pause has no meaning, and the summary stays short.
-        self._counts: dict[Place, Counter[int]] = {"inside": Counter(), "between": Counter()}
-
-    def add(self, record: UtteranceRecord) -> None:
-        """Count the silences inside an utterance and before it."""
-        for pause_ms in record.pauses_ms:
-            self._count("inside", pause_ms)
-        if record.pause_before_ms is not None:
-            self._count("between", record.pause_before_ms)
-
-    @property
-    def counts(self) -> Mapping[Place, dict[str, int]]:
-        """Number of silences by the start of their bin, in milliseconds."""
-        return {
-            # Empty bins too, so that the counts of several sessions can be added without a check.
-            place: {str(least): counts[least] for least in BINS_MS}
-            for place, counts in self._counts.items()
-        }
-
-    def _count(self, place: Place, pause_ms: int) -> None:
-        at = bisect_right(BINS_MS, pause_ms) - 1
-        # A pause before an utterance may be shorter than the first bin, if the utterance before
-        # it was cut because of its length.
-        self._counts[place][BINS_MS[max(at, 0)]] += 1
+def pause_counts(records: Sequence[UtteranceRecord]) -> dict[Place, dict[str, int]]:
+    """Return the number of silences by the start of their bin, so that pauses can be tuned."""
+    silences: dict[Place, list[int]] = {
+        "inside": [ms for record in records for ms in record.pauses_ms],
+        "between": [r.pause_before_ms for r in records if r.pause_before_ms is not None],
+    }
+    counts: dict[Place, dict[str, int]] = {}
+    for place, found_ms in silences.items():
+        # Empty bins too, so that the counts of several sessions can be added without a check.
+        counts[place] = {str(least): 0 for least in BINS_MS}
+        for pause_ms in found_ms:
+            # A pause before an utterance may be shorter than the first bin, if the utterance
+            # before it was cut because of its length.
+            at = max(bisect_right(BINS_MS, pause_ms) - 1, 0)
+            counts[place][str(BINS_MS[at])] += 1
+    return counts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -216,138 +194,79 @@ class SummaryRecord:
     """Minutes by which local time was ahead of `utc`."""
 
 
-class DroppedTotals:
-    """What a session dropped: each run of the daemon counts from 0, and the sum is told."""
+def dropped_totals(records: Iterable[Record], dropped_records: int | None = None) -> dict[str, int]:
+    """Return what a session dropped, by kind: each run of the daemon counts from 0.
 
-    def __init__(self) -> None:
-        self._before: Counter[str] = Counter()
-        self._run: Mapping[str, int] = {}
-
-    def add(self, record: Record | SummaryRecord) -> None:
-        """Count a record; only health records and the start of another run matter."""
+    `dropped_records` is the last run's count of records, if it is newer than the records.
+    """
+    total: Counter[str] = Counter()
+    run: dict[str, int] = {}
+    for record in records:
         if isinstance(record, HealthRecord):
-            self._run = asdict(record.dropped)  # totals: the last record has all of its run
+            run = asdict(record.dropped)  # totals: the last record has all of its run
         elif isinstance(record, ResumedEvent):
-            self._before.update(self._run)
-            self._run = {}
-
-    def counts(self, **newer: int) -> dict[str, int]:
-        """Return the counts by kind; `newer` are counts of this run that are newer."""
-        total = self._before.copy()
-        total.update({**self._run, **newer})
-        return dict(total)
+            total.update(run)
+            run = {}
+    if dropped_records is not None:
+        run["records"] = dropped_records
+    total.update(run)
+    return dict(total)
 
 
-# Counted while they are written, so that the end of a service need not read its file again.
-class SummaryBuilder:
-    """Counts the records of a session, one by one, as they are written."""
-
-    def __init__(self) -> None:
-        self._utterances = 0
-        self._corrected = 0
-        self._decisions: Counter[Decision] = Counter()
-        self._flags: Counter[Flag] = Counter()
-        self._excluded: Counter[Exclusion] = Counter()
-        self._filtered: Counter[str] = Counter()
-        self._lost_tails = 0
-        self._recovered_tails = 0
-        self._eager = self._cancelled_runs = self._reopened = self._splits = 0
-        self._songs, self._song_s = 0, 0.0
-        self._pauses = PauseHistogram()
-        self._corrections: Counter[str] = Counter()
-        self._terms = TermTally()
-        self._faults: Counter[str] = Counter()
-        # Eight bytes a value: exact percentiles of a long day need no more memory than that.
-        self._times = {name: array("d") for name in TIMES}
-        self._audio_s = 0.0
-        self._utc_offset_min = 0
-        self._dropped = DroppedTotals()
-
-    def add(self, record: Record | SummaryRecord) -> None:
-        """Count a record; kinds that are not in the summary are ignored."""
-        self._dropped.add(record)
-        match record:
-            case UtteranceRecord():
-                self._add_utterance(record)
-            case HealthRecord():
-                self._audio_s = record.audio_s  # a total: the last record has all
-                # The last one counts: a session in the night of a clock change has two.
-                self._utc_offset_min = record.utc_offset_min
-            case SongEvent():
-                # A song has two events, start and end; only the second one knows the length.
-                self._songs += record.held
-                self._song_s += 0.0 if record.held else record.to_s - record.from_s
-            case FaultEvent():
-                # By code: messages contain names and numbers, and would never be equal.
-                self._faults[record.code] += 1
-            case _:
-                pass
-
-    def summary(
-        self, *, utc: str, session: str, dropped_records: int, pairs: int, review: int
-    ) -> SummaryRecord:
-        """Return the summary of all records counted so far."""
-        return SummaryRecord(
-            utc=utc,
-            session=session,
-            utc_offset_min=self._utc_offset_min,
-            audio_s=self._audio_s,
-            utterances=self._utterances,
-            decisions=dict(self._decisions),
-            flags=dict(self._flags),
-            excluded=dict(self._excluded),
-            filtered=dict(self._filtered),
-            lost_tails=self._lost_tails,
-            recovered_tails=self._recovered_tails,
-            eager=self._eager,
-            cancelled_runs=self._cancelled_runs,
-            reopened=self._reopened,
-            splits=self._splits,
-            pauses=self._pauses.counts,
-            songs=self._songs,
-            song_s=round(self._song_s, 1),
-            corrections=dict(self._corrections),
-            terms=self._terms.counts,
-            corrected_share=self._share(),
-            latencies={name: _latency(known) for name, known in self._times.items() if known},
-            faults=dict(self._faults),
-            # The last health record may be ten seconds old; the recorder counts to the end.
-            dropped=self._dropped.counts(records=dropped_records),
-            pairs=pairs,
-            review=review,
-        )
-
-    def _add_utterance(self, record: UtteranceRecord) -> None:
-        self._utterances += 1
-        self._corrected += bool(record.corrections)
-        self._corrections.update(each.rule for each in record.corrections)
-        # Filtered text has no translation whose words could be right or wrong.
-        if record.final is not None:
-            self._terms.add(record.checks, record.final.lang)
-        self._flags.update(record.flags)
-        self._lost_tails += record.lost_tail_s > 0
-        self._recovered_tails += record.tail_recovered
-        self._eager += record.eager
-        self._cancelled_runs += record.cancelled_runs
-        self._reopened += record.reopened
-        self._splits += record.pause_before_ms is not None and record.pause_before_ms < SPLIT_MS
-        self._pauses.add(record)
-        if record.filtered:
-            self._filtered[record.filtered] += 1
-        if record.quality is not None:
-            self._decisions[record.quality.decision] += 1
-            self._excluded.update(record.quality.excluded)
-        for name, known in self._times.items():
-            took_ms = getattr(record, name)
-            if took_ms is not None:
-                known.append(took_ms)
-
-    def _share(self) -> float | None:
-        return round(self._corrected / self._utterances, 4) if self._utterances else None
+def summarized(
+    records: Sequence[Record],
+    *,
+    utc: str,
+    session: str,
+    dropped_records: int,
+    pairs: int,
+    review: int,
+) -> SummaryRecord:
+    """Return the summary of a session's records."""
+    utterances = [record for record in records if isinstance(record, UtteranceRecord)]
+    health = [record for record in records if isinstance(record, HealthRecord)]
+    judged = [record.quality for record in utterances if record.quality]
+    before_ms = [r.pause_before_ms for r in utterances if r.pause_before_ms is not None]
+    # A song has two events, start and end; only the second one knows the length.
+    songs = [record for record in records if isinstance(record, SongEvent)]
+    corrected = sum(bool(record.corrections) for record in utterances)
+    times = {name: _latency(getattr(record, name) for record in utterances) for name in TIMES}
+    return SummaryRecord(
+        utc=utc,
+        session=session,
+        # The last one counts: a session in the night of a clock change has two.
+        utc_offset_min=health[-1].utc_offset_min if health else 0,
+        audio_s=health[-1].audio_s if health else 0.0,
+        utterances=len(utterances),
+        decisions=dict(Counter(quality.decision for quality in judged)),
+        flags=dict(Counter(flag for record in utterances for flag in record.flags)),
+        excluded=dict(Counter(why for quality in judged for why in quality.excluded)),
+        filtered=dict(Counter(record.filtered for record in utterances if record.filtered)),
+        lost_tails=sum(record.lost_tail_s > 0 for record in utterances),
+        recovered_tails=sum(record.tail_recovered for record in utterances),
+        eager=sum(record.eager for record in utterances),
+        cancelled_runs=sum(record.cancelled_runs for record in utterances),
+        reopened=sum(record.reopened for record in utterances),
+        splits=sum(pause_ms < SPLIT_MS for pause_ms in before_ms),
+        pauses=pause_counts(utterances),
+        songs=sum(song.held for song in songs),
+        song_s=round(sum(song.to_s - song.from_s for song in songs if not song.held), 1),
+        corrections=dict(Counter(fix.rule for record in utterances for fix in record.corrections)),
+        terms=term_counts(utterances),
+        corrected_share=round(corrected / len(utterances), 4) if utterances else None,
+        latencies={name: latency for name, latency in times.items() if latency},
+        # By code: messages contain names and numbers, and would never be equal.
+        faults=dict(Counter(each.code for each in records if isinstance(each, FaultEvent))),
+        # The last health record may be ten seconds old; the recorder counts to the end.
+        dropped=dropped_totals(records, dropped_records),
+        pairs=pairs,
+        review=review,
+    )
 
 
-def _latency(known: array[float]) -> Latency:
-    # Sorted here and not at each record: records are added during a service.
-    ordered = sorted(known)
+def _latency(times_ms: Iterable[float | None]) -> Latency | None:
+    ordered = sorted(took_ms for took_ms in times_ms if took_ms is not None)
+    if not ordered:
+        return None
     p50_ms, p95_ms = (nearest_rank(ordered, share) for share in (0.50, 0.95))
-    return Latency(count=len(known), p50_ms=p50_ms, p95_ms=p95_ms)
+    return Latency(count=len(ordered), p50_ms=p50_ms, p95_ms=p95_ms)

@@ -26,7 +26,16 @@ from pipeline.core.types import (
     Transcript,
     Word,
 )
-from pipeline.records.quality import Flag, Measures, Quality, agreement, flags, judge, probability
+from pipeline.records.quality import (
+    Flag,
+    Measures,
+    Quality,
+    agreement,
+    flags,
+    judge,
+    probability,
+    rounded,
+)
 from pipeline.text.commit_policy import normalized_erasure
 
 
@@ -204,7 +213,7 @@ def utterance_record(
     record = replace(
         _heard(caption.transcript, mode, utc, len(texts)),
         final=_final(caption, made_in),
-        normalized_erasure=_rounded(normalized_erasure(texts), 4),
+        normalized_erasure=rounded(normalized_erasure(texts)),
         revised=caption.revised,
         # If `end_s` is 0, the work was not done: its time is None, not 0.
         final_busy_ms=_ms(own.busy_s) if own.end_s else None,
@@ -215,7 +224,7 @@ def utterance_record(
         verse=caption.verse.ref if caption.verse else "",
         checks=caption.checks,
         opinion=_finite(caption.opinion),
-        doubt=_rounded(caption.doubt, 4),
+        doubt=rounded(caption.doubt),
         is_doubtful=caption.is_doubtful,
         repeats=caption.repeats,
         queues=dict(queues),
@@ -244,8 +253,8 @@ def utterance_record(
 def judged(record: UtteranceRecord, estimate: float | None = None) -> UtteranceRecord:
     """Return the record with flags and, if it has a caption, its quality.
 
-    `estimate` is a `QualityEstimator`'s judgement of the translation, 0..1; by default it comes
-    from the final's log-probability.
+    `estimate` is another judgement of the translation, 0..1; by default it comes from the final's
+    log-probability.
     """
     # Filtered text is flagged too: its measures may be the reason for the filter.
     final = record.final or FinalRecord(lang=record.lang, text="", engine="source")
@@ -288,11 +297,11 @@ def _heard(transcript: Transcript, mode: Mode, utc: str, updates: int) -> Uttera
         raw_text=transcript.raw_text,
         text=transcript.text,
         corrections=transcript.corrections,
-        avg_logprob=_rounded(recognition.avg_logprob, 4),
-        no_speech_prob=_rounded(recognition.no_speech_prob, 4),
-        compression_ratio=_rounded(recognition.compression_ratio, 3),
-        lang_prob=_rounded(recognition.lang_prob, 4),
-        words=tuple(Word(w.text, _rounded(w.probability, 3) or 0.0) for w in recognition.words),
+        avg_logprob=rounded(recognition.avg_logprob),
+        no_speech_prob=rounded(recognition.no_speech_prob),
+        compression_ratio=rounded(recognition.compression_ratio, 3),
+        lang_prob=rounded(recognition.lang_prob),
+        words=tuple(Word(w.text, rounded(w.probability, 3) or 0.0) for w in recognition.words),
         lost_tail_s=round(recognition.lost_tail_s, 2),
         tail_recovered=recognition.tail_recovered,
         filtered=transcript.filtered,
@@ -318,7 +327,7 @@ def _final(caption: Caption, span: Span) -> FinalRecord:
         prompt_tokens=translation.prompt_tokens,
         reused_tokens=translation.reused_tokens,
         draft_tokens=translation.draft_tokens,
-        avg_logprob=_rounded(translation.avg_logprob, 4),
+        avg_logprob=rounded(translation.avg_logprob),
         stopped=translation.stopped,
     )
 
@@ -343,12 +352,7 @@ def _finite(opinion: Opinion | None) -> Opinion | None:
     """Return the opinion, None if its numbers are not finite, as with damaged weights."""
     if opinion is None or not (math.isfinite(opinion.mean) and math.isfinite(opinion.least)):
         return None
-    return replace(opinion, agreement=_rounded(opinion.agreement, 4))
-
-
-def _rounded(value: float | None, digits: int) -> float | None:
-    # JSON has no nan and no infinity: a line with one would later be refused as damaged.
-    return round(value, digits) if value is not None and math.isfinite(value) else None
+    return replace(opinion, agreement=rounded(opinion.agreement))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pipeline.core.percentiles import spread
-from pipeline.evaluation.accuracy import Found
 from pipeline.evaluation.score import Score, score
 from pipeline.records.events import BrokenEvent, FaultEvent
 from pipeline.review.rendering import render_page
@@ -145,38 +144,26 @@ def _cards(session: ReportedSession, compared: Score | None) -> list[Card]:
         Card("captions", str(len(session.captions)), _counted(engines)),
         Card("of audio", _length(session.length_s), _heard(session)),
     ]
-    if took:
-        cards.append(
-            Card(
-                "last syllable to caption",
-                f"{took.p50 / 1000:.1f} s",
-                f"half of them; 95 of 100 within {took.p95 / 1000:.1f} s",
-            )
-        )
-    if first:
-        cards.append(
-            Card(
-                "start of speech to first words",
-                f"{first.p50 / 1000:.1f} s",
-                f"half of them; 95 of 100 within {first.p95 / 1000:.1f} s",
-            )
-        )
+    for name, times in (
+        ("last syllable to caption", took),
+        ("start of speech to first words", first),
+    ):
+        if times:
+            more = f"half of them; 95 of 100 within {times.p95 / 1000:.1f} s"
+            cards.append(Card(name, f"{times.p50 / 1000:.1f} s", more))
     if compared is not None and compared.wer is not None:
-        terms = compared.source_terms
-        cards.append(Card("words misheard (WER)", f"{compared.wer:.1%}", f"terms: {_share(terms)}"))
+        terms = f"terms: {compared.source_terms}"
+        cards.append(Card("words misheard (WER)", f"{compared.wer:.1%}", terms))
     if compared is not None and compared.chrf is not None:
-        terms = compared.target_terms
-        cards.append(Card("translation (chrF)", f"{compared.chrf:.1f}", f"terms: {_share(terms)}"))
+        terms = f"terms: {compared.target_terms}"
+        cards.append(Card("translation (chrF)", f"{compared.chrf:.1f}", terms))
     if grades:
         share = f"{grades['good'] / grades.total():.0%}"
         cards.append(Card("of the captions are good", share, _counted(grades)))
     cards.append(Card("words corrected", str(fixes), "by the dictionary"))
     cards.append(Card("sentences not shown", str(reasons.total()), _counted(reasons)))
-    cards.append(
-        Card(
-            "things went wrong", str(faults.total()), _counted(faults), "bad" if faults else "good"
-        )
-    )
+    tone = "bad" if faults else "good"
+    cards.append(Card("things went wrong", str(faults.total()), _counted(faults), tone))
     lost = Counter({name: count for name, count in session.dropped.items() if count})
     if lost:
         cards.append(Card("given up to keep pace", str(lost.total()), _counted(lost)))
@@ -191,10 +178,6 @@ def _heard(session: ReportedSession) -> str:
 
 def _counted(counts: Counter[str]) -> str:
     return ", ".join(f"{count} {name}" for name, count in counts.most_common())
-
-
-def _share(terms: Found) -> str:
-    return f"{terms.found} of {terms.of}"
 
 
 def _many(count: int, noun: str) -> str:

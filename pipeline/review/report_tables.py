@@ -15,7 +15,7 @@ from pipeline.core.percentiles import spread
 from pipeline.core.types import Correction
 from pipeline.evaluation.score import Score
 from pipeline.protocol.caption import CaptionMessage
-from pipeline.records.summary import STAGES, TermTally
+from pipeline.records.summary import STAGES, term_counts
 from pipeline.records.utterance import TranslationRecord, UtteranceRecord
 from pipeline.review.rendering import render_part
 from pipeline.review.report_timeline import ReportedSession
@@ -52,10 +52,9 @@ def transcript(session: ReportedSession) -> Markup:
 def corrections(session: ReportedSession) -> Markup:
     """Return the dictionary's corrections, the most frequent first."""
     places: dict[tuple[str, str, str], tuple[Correction, list[UtteranceRecord]]] = {}
-    visible = {message.id for message in session.captions}
     for record in session.utterances:
         # A caption that an operator has hidden is not on the page, so no link can lead to it.
-        if not record.filtered and record.id not in visible:
+        if not record.filtered and record.id not in session.texts:
             continue
         for fix in record.corrections:
             key = (fix.found, fix.replacement, fix.rule)
@@ -66,16 +65,11 @@ def corrections(session: ReportedSession) -> Markup:
 
 def church_words(session: ReportedSession) -> Markup:
     """Return the results for the glossary's church words, those that went wrong first."""
-    tally = TermTally()
-    for record in session.utterances:
-        if record.final is not None:
-            tally.add(record.checks, record.final.lang)
+    counts = term_counts(session.utterances).items()
     said = " ".join(record.text for record in session.utterances)
     rows = [
         (_as_written(term, said), count)
-        for term, count in sorted(
-            tally.counts.items(), key=lambda each: (-each[1].refused, -each[1].seen)
-        )
+        for term, count in sorted(counts, key=lambda each: (-each[1].refused, -each[1].seen))
     ]
     return render_part(_TEMPLATE, "church_words", rows=rows)
 
@@ -96,8 +90,7 @@ def filtered(session: ReportedSession) -> Markup:
 
 def flagged(session: ReportedSession) -> Markup:
     """Return the least trusted captions, the worst first."""
-    # The newest versions: an edited caption appears as it was last shown.
-    texts = {message.id: message for message in session.captions}
+    texts = session.texts
     doubtful = sorted(
         (
             record
@@ -162,7 +155,7 @@ def extra_targets(session: ReportedSession) -> Markup:
 
 def reviewed(session: ReportedSession) -> Markup:
     """Return people's decisions about the captions in doubt, and their corrections."""
-    texts = {message.id: message for message in session.captions}
+    texts = session.texts
     rows = [
         (decided, texts[decided.id])
         for decided in sorted(session.decisions, key=lambda decided: decided.id)
@@ -178,7 +171,7 @@ def reviewed(session: ReportedSession) -> Markup:
 
 def second_finals(session: ReportedSession) -> Markup:
     """Return the second translator's captions, the most different first."""
-    texts = {message.id: message for message in session.captions}
+    texts = session.texts
     # A session with two second translators is not split: the first one's name is used for all.
     seconds = sorted(
         (r for r in session.compares if r.id in texts and r.id in session.by_id),

@@ -12,6 +12,7 @@ from markupsafe import Markup
 
 from pipeline.core.formats import clock
 from pipeline.evaluation.score import realtime
+from pipeline.protocol.caption import CaptionMessage
 from pipeline.records.events import EventRecord, RungEvent, SourceEvent
 from pipeline.records.health import RUNG_NAMES
 from pipeline.review.rendering import render_part
@@ -45,6 +46,11 @@ class ReportedSession(Session):
         """People's decisions about the captions in doubt."""
         decided = read_decisions(self.folder).values()
         return [each for each in decided if each.outcome != "open"]
+
+    @cached_property
+    def texts(self) -> dict[int, CaptionMessage]:
+        """The newest version of each caption by id; those that an operator hid are left out."""
+        return {message.id: message for message in self.captions}
 
     @cached_property
     def troubles(self) -> list[EventRecord]:

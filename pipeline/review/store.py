@@ -138,7 +138,6 @@ class Item:
 
 
 _REVIEWED = TypeAdapter(Reviewed)
-_PAIR = TypeAdapter(Pair)
 
 
 class Review:
@@ -392,6 +391,6 @@ def _others(session: Session) -> dict[int, dict[str, Other]]:
 def _id(line: bytes) -> int:
     """Return the id in a line of the pairs file, -1 if the line is not a pair."""
     try:
-        return parse_json(_PAIR, line).id
+        return parse_pair(line).id
     except ProtocolError:
         return -1

@@ -22,15 +22,19 @@ def tag(name: str, /, *content: str, **attributes: object) -> Markup:
     """Return an element. Attributes that are None are left out.
 
     A name that is a Python keyword ends with an underscore (`class_`); an underscore inside a name
-    stands for a hyphen (`text_anchor`).
+    stands for a hyphen (`text_anchor`). Numbers get one decimal, a tenth of a pixel.
     """
     filled = "".join(
-        f' {key.rstrip("_").replace("_", "-")}="{escape(printable(str(value)))}"'
+        f' {key.rstrip("_").replace("_", "-")}="{escape(_written(value))}"'
         for key, value in attributes.items()
         if value is not None
     )
     # Attributes are escaped above and content by `join`: an f-string escapes nothing.
     return Markup(f"<{name}{filled}>{join(*content)}</{name}>")  # noqa: S704 - escaped above
+
+
+def _written(value: object) -> str:
+    return f"{value:.1f}" if isinstance(value, int | float) else printable(str(value))
 
 
 def join(*content: str) -> Markup:
@@ -47,6 +51,7 @@ WIDTH = 1000
 _LEFT, _RIGHT, _AXIS = 92, 12, 26
 _PLOT = WIDTH - _LEFT - _RIGHT
 _LANE_GAP = 8
+_COLUMNS = 180  # their height
 _TIME_STEPS_S = (5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600)
 _THINNEST = 1.5  # a second of a two-hour service would be a tenth of a pixel
 
@@ -102,12 +107,12 @@ def columns(
     top: float,
     says: str,
     goal: float | None = None,
-    height: int = 180,
 ) -> Markup:
     """Return a column for each (label, value), none where the value is None.
 
     `top` is the least height of the axis, in the values' unit; a band reaches up to `goal`.
     """
+    height = _COLUMNS
     top = max([top, *(value for _, value in values if value is not None)])
     content: list[Markup] = []
     if goal is not None:
@@ -163,22 +168,15 @@ def _x(value: float, length: float) -> float:
 
 
 def _box(x: float, y: float, width: float, height: float, kind: str) -> Markup:
-    return tag(
-        "rect",
-        x=f"{x:.1f}",
-        y=f"{y:.1f}",
-        width=f"{width:.1f}",
-        height=f"{height:.1f}",
-        class_=kind,
-    )
+    return tag("rect", x=x, y=y, width=width, height=height, class_=kind)
 
 
 def _line(x1: float, y1: float, x2: float, y2: float, kind: str) -> Markup:
-    return tag("line", x1=f"{x1:.1f}", y1=f"{y1:.1f}", x2=f"{x2:.1f}", y2=f"{y2:.1f}", class_=kind)
+    return tag("line", x1=x1, y1=y1, x2=x2, y2=y2, class_=kind)
 
 
 def _label(x: float, y: float, says: str, anchor: str) -> Markup:
-    return tag("text", says, x=f"{x:.1f}", y=f"{y:.1f}", text_anchor=anchor)
+    return tag("text", says, x=x, y=y, text_anchor=anchor)
 
 
 def _svg(height: float, says: str, content: Iterable[Markup]) -> Markup:

@@ -67,7 +67,7 @@ class Transcripts:
     ) -> None:
         """Create the files of `langs` for the captions of a journal. Raises OSError.
 
-        With `keep`, existing files stay unchanged until `restore`.
+        With `keep`, existing files stay unchanged until `remake` and `flush`.
         """
         self._folder = folder
         self._journal = journal
@@ -85,12 +85,7 @@ class Transcripts:
             ]
             for side in langs
         }
-
-    def restore(self, newest_id: int) -> None:
-        """Continue a journal whose highest id is this one: `flush` makes the files from it."""
-        # Not here: on a full disk this would fail once for good, but `flush` is tried again.
-        self._newest_id = newest_id
-        self.remake()
+        self._all = [subtitles for files in self._files.values() for subtitles in files]
 
     def hold(self, caption_id: int) -> None:
         """Write nothing of this caption until `settle`: it may change."""
@@ -99,7 +94,7 @@ class Transcripts:
         self._held[caption_id] = None
         if caption_id <= self._newest_id:
             # The files may have an operator's text of it that was undone since.
-            for subtitles in (each for files in self._files.values() for each in files):
+            for subtitles in self._all:
                 subtitles.stale = True
 
     def settle(self, caption_id: int | None = None) -> None:
@@ -119,11 +114,12 @@ class Transcripts:
         latest = message.id > self._newest_id
         self._newest_id = max(self._newest_id, message.id)
         self._newest_seq = max(self._newest_seq, message.seq)
+        if not latest:
+            for subtitles in self._all:
+                subtitles.stale = True
+            return
         for side, files in self._files.items():
-            if not latest:
-                for subtitles in files:
-                    subtitles.stale = True
-            elif cue := follow(last := self._last[side], message, side):
+            if cue := follow(last := self._last[side], message, side):
                 self._last[side] = cue
                 for subtitles in files:
                     subtitles.add(cue)
@@ -137,10 +133,9 @@ class Transcripts:
         self._held.clear()
         # The journal may have lost the newest message: waiting for it would never end.
         self._newest_seq = -1
-        for files in self._files.values():
-            for subtitles in files:
-                subtitles.waiting.clear()
-                subtitles.stale = True
+        for subtitles in self._all:
+            subtitles.waiting.clear()
+            subtitles.stale = True
 
     def flush(self) -> None:
         """Write the files; the journal must have been written before.
@@ -164,9 +159,8 @@ class Transcripts:
 
     def close(self) -> None:
         """Close the files."""
-        for files in self._files.values():
-            for subtitles in files:
-                subtitles.file.close()
+        for subtitles in self._all:
+            subtitles.file.close()
 
     def _from_journal(self) -> dict[Side, list[Cue]]:
         """Return all cues of the journal. Raises OSError if a caption is missing in it."""
@@ -177,6 +171,8 @@ class Transcripts:
         # A journal that could not be written lacks captions that the files have.
         if max((message.seq for message in messages), default=-1) < self._newest_seq:
             raise OSError(errno.EIO, "the journal is not written yet")
+        # A session that goes on begins with the captions of the run before.
+        self._newest_id = max(self._newest_id, *(message.id for message in messages), -1)
         messages = [message for message in messages if message.id not in self._held]
         made = {side: cues(messages, side) for side in self._files}
         # The next cue follows the last cue of the rebuilt files.
@@ -184,107 +180,73 @@ class Transcripts:
         return made
 
 
-class CaptionFiles:
-    """A journal, such as `captions.jsonl`, and the transcripts made of it."""
-
-    def __init__(
-        self, folder: Path, journal: str, langs: Mapping[Side, str], *, keep: bool
-    ) -> None:
-        """Create the files, or with `keep` continue the journal. Raises OSError.
-
-        `journal` is its name; `langs` are the languages of the transcripts.
-        """
-        # Each line is synced to disk: a power cut must not lose what people have read.
-        self.journal = LineFile(folder / journal, sync=True, keep=keep)
-        # One lock for the folder is enough: whoever locks the first journal owns the session.
-        if journal == JOURNAL:
-            self.journal.lock()
-        self.transcripts = Transcripts(folder, langs, journal, keep=keep)
-
-    def __len__(self) -> int:
-        return len(self.journal)
-
-    def add(self, message: CaptionMessage) -> None:
-        """Write a final caption."""
-        self.journal.add(encode(message) + b"\n")
-        self.transcripts.add(message)
-
-    def restore(self, messages: Iterable[CaptionMessage]) -> None:
-        """Rebuild the transcripts from the journal, which already has these captions."""
-        self.transcripts.restore(max((message.id for message in messages), default=-1))
-
-    def flush(self) -> None:
-        """Write everything pending, the transcripts after the journal. Raises OSError."""
-        # Both in any case: a transcript that only appends does not need the journal.
-        do_all((self.journal.flush, self.transcripts.flush))
-
-    def close(self) -> None:
-        """Close all files."""
-        self.journal.close()
-        self.transcripts.close()
-
-
 class CaptionsByLanguage:
-    """The caption files of a session, by target language."""
+    """The journal and the transcripts of each target language of a session."""
 
     def __init__(self, folder: Path, source: str, targets: Sequence[str], *, keep: bool) -> None:
-        """Create the files. Raises OSError.
+        """Create the files, or with `keep` continue the journals. Raises OSError.
 
         The source text is in the files of the first target: `captions.jsonl` and its transcripts.
         If several languages are spoken, each has captions, and these are its transcripts.
         """
         self.first = targets[0]
-        sides: dict[Side, str] = {"source": source, "target": self.first}
-        # Otherwise two files would have the same name.
-        if source in targets:
-            del sides["source"]
-        self.files = {self.first: CaptionFiles(folder, JOURNAL, sides, keep=keep)}
-        for lang in targets[1:]:
-            self.files[lang] = CaptionFiles(folder, journal_name(lang), {"target": lang}, keep=keep)
+        self.journals: dict[str, LineFile] = {}
+        self.transcripts: dict[str, Transcripts] = {}
+        for lang in targets:
+            name = journal_name("" if lang == self.first else lang)
+            # Each line is synced to disk: a power cut must not lose what people have read.
+            self.journals[lang] = LineFile(folder / name, sync=True, keep=keep)
+            sides: dict[Side, str] = {"target": lang}
+            if lang == self.first:
+                # One lock for the folder is enough: who locks the first journal owns the session.
+                self.journals[lang].lock()
+                # Otherwise two files would have the same name.
+                if source not in targets:
+                    sides = {"source": source, "target": lang}
+            self.transcripts[lang] = Transcripts(folder, sides, name, keep=keep)
 
     def __len__(self) -> int:
-        return sum(map(len, self.files.values()))
-
-    @property
-    def journals(self) -> list[LineFile]:
-        """The journals."""
-        return [files.journal for files in self.files.values()]
+        return sum(map(len, self.journals.values()))
 
     @property
     def lost(self) -> int:
         """Captions dropped so far."""
-        return sum(journal.lost for journal in self.journals)
+        return sum(journal.lost for journal in self.journals.values())
 
-    def restore(self, journals: Mapping[str, Iterable[CaptionMessage]]) -> None:
-        """Rebuild the transcripts from the journals, which already have these captions."""
-        for lang, files in self.files.items():
-            files.restore(journals.get(lang, ()))
+    def add(self, message: CaptionMessage, lang: str) -> None:
+        """Write a final caption."""
+        self.journals[lang].add(encode(message) + b"\n")
+        self.transcripts[lang].add(message)
 
     def settle(self, record: Record) -> None:
         """Write the transcripts that waited for an utterance's record."""
-        if isinstance(record, TranslationRecord) and record.target in self.files:
-            self.files[record.target].transcripts.settle(record.id)
+        if isinstance(record, TranslationRecord) and record.target in self.transcripts:
+            self.transcripts[record.target].settle(record.id)
         elif isinstance(record, UtteranceRecord):
-            self.files[self.first].transcripts.settle(record.id)
+            self.transcripts[self.first].settle(record.id)
             if record.filtered:  # then no record of a translation follows
                 self.settle_all(record.id)
 
     def settle_all(self, caption_id: int | None = None) -> None:
         """Write a held caption to the transcripts; without an id, all held captions."""
-        for files in self.files.values():
-            files.transcripts.settle(caption_id)
+        for transcripts in self.transcripts.values():
+            transcripts.settle(caption_id)
 
     def remake(self) -> None:
-        """Rebuild all transcripts."""
-        for files in self.files.values():
-            files.transcripts.remake()
+        """Rebuild all transcripts from the journals."""
+        for transcripts in self.transcripts.values():
+            transcripts.remake()
 
     def flush(self) -> None:
-        """Write everything pending of each language; then raise the first OSError."""
-        # One full or broken file must not keep the other languages from the disk.
-        do_all(files.flush for files in self.files.values())
+        """Write everything pending, a transcript after its journal; then raise the first OSError.
+
+        One full or broken file does not keep the others from the disk.
+        """
+        pairs = zip(self.journals.values(), self.transcripts.values(), strict=True)
+        do_all(file.flush for pair in pairs for file in pair)
 
     def close(self) -> None:
         """Close all files."""
-        for files in self.files.values():
-            files.close()
+        for lang, journal in self.journals.items():
+            journal.close()
+            self.transcripts[lang].close()

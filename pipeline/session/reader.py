@@ -25,7 +25,7 @@ from pipeline.protocol.caption import CaptionMessage
 from pipeline.protocol.codec import parse_caption, parse_json
 from pipeline.records.events import EndEvent, EventRecord, Record
 from pipeline.records.health import HealthRecord
-from pipeline.records.summary import DroppedTotals, SummaryRecord
+from pipeline.records.summary import SummaryRecord, dropped_totals
 from pipeline.records.utterance import CompareRecord, TranslationRecord, UtteranceRecord
 
 log = structlog.get_logger()
@@ -136,10 +136,7 @@ class Session:
     @property
     def dropped(self) -> Mapping[str, int]:
         """Counts of dropped items by kind, of all runs; {} without a health record."""
-        totals = DroppedTotals()
-        for record in self.records:
-            totals.add(record)
-        return totals.counts()
+        return dropped_totals(self.records)
 
 
 def find_session(name: str, directory: Path) -> Path:

@@ -9,8 +9,8 @@ from __future__ import annotations
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, suppress
 from datetime import UTC, datetime
 from functools import partial
 from itertools import count
@@ -22,7 +22,7 @@ import structlog
 
 from pipeline.captions.redaction import Redaction, RedactionFilter
 from pipeline.config.section import Session as SessionSettings
-from pipeline.core.errors import ProtocolError, SessionError
+from pipeline.core.errors import ProtocolError, SessionError, writing
 from pipeline.core.files import LineFile, WholeFile
 from pipeline.core.formats import utc_now
 from pipeline.core.reports import Fault
@@ -31,18 +31,19 @@ from pipeline.core.types import Pcm
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.protocol.codec import parse_caption
 from pipeline.records.events import Record, RecordsDroppedEvent, ResumedEvent
-from pipeline.records.summary import SummaryBuilder, SummaryRecord
+from pipeline.records.summary import SummaryRecord, summarized
 from pipeline.records.utterance import UtteranceRecord
 from pipeline.session.caption_files import CaptionsByLanguage
 from pipeline.session.reader import parse_record, session_name
 from pipeline.session.recordings import KeepAudio, Recordings
 from pipeline.session.redact import Purges, event_of
 from pipeline.session.resume import Unfinished
-from pipeline.session.retention import prune_older
+from pipeline.session.retention import prune
 from pipeline.session.training_pairs import (
     NAMES,
     PAIRS,
     QUEUE,
+    Pair,
     file_pairs,
     operator_edits,
     pair_lines,
@@ -61,33 +62,19 @@ def make_folder(directory: Path, started_utc: datetime) -> Path:
     folder = directory / stamp
     # mkdir decides, not a check before it: another program may start in the same second.
     for number in count(2):
-        try:
-            folder.mkdir(parents=True)
-        except FileExistsError:
-            folder = directory / f"{stamp}-{number}"
-        except OSError as error:
-            raise unwritable(folder, error) from None
-        else:
-            break
+        with writing_to(folder):
+            try:
+                folder.mkdir(parents=True)
+                break
+            except FileExistsError:
+                folder = directory / f"{stamp}-{number}"
     return folder
 
 
-def unwritable(path: Path, error: OSError) -> SessionError:
-    """Return the error of a session that cannot be written."""
-    return SessionError(
-        "session-unwritable",
-        f"{path} cannot be written: {error.strerror or error}.",
-        "Set session.directory (or --sessions) to a folder that can be written.",
-    )
-
-
-@contextmanager
-def writing_to(path: Path) -> Iterator[None]:
-    """Turn an OSError in the block into the error of `unwritable`."""
-    try:
-        yield
-    except OSError as error:
-        raise unwritable(path, error) from None
+def writing_to(path: Path) -> AbstractContextManager[None]:
+    """Turn an OSError of the block into SessionError (session-unwritable)."""
+    fix = "Set session.directory (or --sessions) to a folder that can be written."
+    return writing(path, SessionError, "session-unwritable", fix)
 
 
 log = structlog.get_logger()
@@ -142,7 +129,7 @@ class SessionRecorder:
         self._purges = Purges(
             self.folder,
             # The records first: they have the times of everything that was said in a caption.
-            (self._diagnostics, *self._captions.journals),
+            (self._diagnostics, *self._captions.journals.values()),
         )
         self._summary = WholeFile(self.folder / "summary.json")
         self._pairs = {name: WholeFile(self.folder / name) for name in NAMES}
@@ -151,7 +138,6 @@ class SessionRecorder:
             *(self._captions, self._diagnostics, self._summary),
             *self._pairs.values(),
         )
-        self._tally = SummaryBuilder()
         self._on_fault = on_fault
         self._queue: queue.Queue[_Work | None] = queue.Queue(_QUEUE)
         self._keeping, self._may_prune, self._earlier = keeping, True, earlier
@@ -212,12 +198,12 @@ class SessionRecorder:
 
     def hold(self, caption_id: int, lang: str) -> None:
         """Keep a caption in the journal only, until its utterance's record comes: it may change."""
-        self._put(lambda: self._captions.files[lang].transcripts.hold(caption_id))
+        self._put(lambda: self._captions.transcripts[lang].hold(caption_id))
 
     def configure(self, keeping: SessionSettings) -> None:
         """Remove older sessions beyond these limits, and keep sound as they say from now on."""
         self._recordings.keep = keeping.keep_audio
-        self._put(lambda: prune_older(keeping, self.folder))
+        self._put(lambda: prune(keeping, self.folder, datetime.now(UTC)))
 
     def purge(self, purge: Redaction) -> None:
         """Remove everything said in a stretch of time from all files, however long that takes.
@@ -265,16 +251,13 @@ class SessionRecorder:
         return not (self._thread.is_alive() or left)
 
     def _go_on(self, earlier: Unfinished) -> None:
-        """Rebuild what is not appended to, from journal and records. Raises OSError."""
+        """Rebuild the transcripts, and note that the session goes on. Raises OSError."""
         for name in NAMES:  # made again at the end
             (self.folder / name).unlink(missing_ok=True)
-        self._captions.restore(earlier.journals(self._captions.first))
-        for record in earlier.records:
-            self._take_in(record)
+        self._captions.remake()
         captions, last_id = len(earlier.messages), earlier.last_id
         resumed = ResumedEvent(utc=utc_now(), captions=captions, last_id=last_id)
         self._diagnostics.add(_line(resumed))
-        self._take_in(resumed)
         self._write()
 
     def _put(self, work: _Work) -> None:
@@ -306,7 +289,7 @@ class SessionRecorder:
             # Only once, even if this thread restarts. In this thread, because deleting years of
             # sessions must not delay the start.
             self._may_prune = False
-            prune_older(self._keeping, self.folder)
+            prune(self._keeping, self.folder, datetime.now(UTC))
         while (work := self._queue.get()) is not None:
             self._busy_since_s = time.monotonic()
             work()
@@ -324,70 +307,56 @@ class SessionRecorder:
     def _add_caption(self, message: CaptionMessage, lang: str) -> None:
         # A caption may arrive after its stretch of time was purged.
         if not self._purges.takes(message):
-            self._captions.files[lang].add(message)
+            self._captions.add(message, lang)
 
     def _add_record(self, record: Record, line: bytes) -> None:
         if not self._purges.takes(record):
             self._diagnostics.add(line)
-            self._take_in(record)
+            self._captions.settle(record)
 
     def _add_sound(self, record: UtteranceRecord, pcm: Pcm) -> None:
         if not self._purges.takes(record):
             self._recordings.add(record, pcm)
 
-    def _take_in(self, record: Record) -> None:
-        self._captions.settle(record)
-        self._tally.add(record)
-
-    def _file_pairs(self) -> tuple[int, int]:
-        """Make the files of pairs; return the number of good pairs, and of those for review.
-
-        While a purge is pending, or if the records cannot be read, no file is made: `review` makes
-        them later from what is left.
-        """
-        if self.purging:
-            return 0, 0
-        journal = self._captions.files[self._captions.first].journal
-        try:
-            records = list(_parsed(self._diagnostics, parse_record))
-            messages = list(_parsed(journal, parse_caption))
-        except OSError:  # other writes fail as well, and are reported
-            return 0, 0
-        utterances = [record for record in records if isinstance(record, UtteranceRecord)]
-        name, target = self.folder.name, self._captions.first
-        filed = file_pairs(utterances, operator_edits(messages), name, target)
-        for name, file in self._pairs.items():
-            file.content = pair_lines(filed[name])
-        return len(filed[PAIRS]), len(filed[QUEUE])
-
     def _sum_up(self) -> None:
-        # First, because the summary contains these counts.
-        pairs, review = self._file_pairs()
-        if self.purging:
-            # The summary names rules and church words, and nothing is counted again later.
-            try:
-                self._count_again()
-            except OSError:  # as in `_file_pairs`
-                return
-        summary = self._tally.summary(
+        """Make the files of pairs and the summary from what is in the files.
+
+        While a purge is pending no pairs are filed: `review` does it later from what is left.
+        """
+        name, first = self.folder.name, self._captions.first
+        try:
+            records = [
+                record
+                for record in _parsed(self._diagnostics, parse_record)
+                # Rules and church words of the summary must not be off the record.
+                if not (record is None or record.type == "summary" or self._purges.takes(record))
+            ]
+            messages = list(_parsed(self._captions.journals[first], parse_caption))
+        except OSError:  # other writes fail as well, and are reported
+            return
+        filed: Mapping[str, Sequence[Pair]] = dict.fromkeys(NAMES, ())
+        if not self.purging:
+            utterances = [record for record in records if isinstance(record, UtteranceRecord)]
+            filed = file_pairs(utterances, operator_edits(messages), name, first)
+            for each, file in self._pairs.items():
+                file.content = pair_lines(filed[each])
+        summary = summarized(
+            records,
             utc=utc_now(),
-            session=self.folder.name,
+            session=name,
             dropped_records=self.dropped,
-            pairs=pairs,
-            review=review,
+            pairs=len(filed[PAIRS]),
+            review=len(filed[QUEUE]),
         )
         self._diagnostics.add(_line(summary))
         self._summary.content = orjson.dumps(
             summary, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
         )
 
-    def _tell_dropped(self) -> None:
+    def _write(self) -> None:
         if self.dropped > self._told:
             self._told = self.dropped
             self._diagnostics.add(_line(RecordsDroppedEvent(utc=utc_now(), count=self._told)))
-
-    def _write(self) -> None:
-        self._tell_dropped()
         failed: Exception | None = None
         # Purges first, then every file: one that fails must not stop the others.
         for step in (self._purge, *(file.flush for file in self._files)):
@@ -398,7 +367,7 @@ class SessionRecorder:
         if failed is not None and not isinstance(failed, OSError):
             raise failed
         if failed is not None and not self._failing:
-            message = unwritable(self.folder, failed).message
+            message = f"{self.folder} cannot be written: {failed.strerror or failed}."
             message += " What is missing is written as soon as it can be."
             with suppress(RuntimeError):  # the event loop may be closed already
                 self._on_fault(Fault("diagnostics", "session-unwritable", message))
@@ -411,21 +380,7 @@ class SessionRecorder:
             self._captions.remake()
             for file in self._pairs.values():
                 file.content = None
-        if self._purges.do(self._note):
-            self._count_again()
-
-    def _count_again(self) -> None:
-        """Count the records for the summary, without those that are off the record.
-
-        Raises OSError.
-        """
-        # Counters cannot be decremented.
-        self._tally = SummaryBuilder()
-        for record in _parsed(self._diagnostics, parse_record):
-            if record is None or isinstance(record, SummaryRecord):
-                continue
-            if not self._purges.takes(record):
-                self._tally.add(record)
+        self._purges.do(self._note)
 
     def _note(self, sweep: RedactionFilter) -> None:
         self._captions.remake()

@@ -49,19 +49,9 @@ def is_doubtful(record: UtteranceRecord) -> bool:
 class Recordings:
     """Writes the sound of a session's utterances. For one thread."""
 
-    def __init__(
-        self,
-        session: Path,
-        keep: KeepAudio,
-        *,
-        free_bytes: Callable[[Path], int] = lambda path: shutil.disk_usage(path).free,
-    ) -> None:
-        """`free_bytes` returns the free disk space at a folder."""
+    def __init__(self, session: Path, keep: KeepAudio) -> None:
         self.keep = keep
         self._session = session
-        self._free_bytes = free_bytes
-        self.stopped = False
-        """Whether no sound is written because the disk has too little space."""
 
     def wants(self, record: UtteranceRecord) -> bool:
         """Whether to keep the sound of an utterance."""
@@ -71,9 +61,8 @@ class Recordings:
         """Write the sound of an utterance. If that fails, log it once and skip this sound."""
         try:
             # Checked each time, since deleted old sessions may free space.
-            self.stopped = self._free_bytes(self._session) < LEAST_FREE_BYTES
-            # Made with the first sound, so that a session without sound has no empty folder.
-            if not self.stopped:
+            if shutil.disk_usage(self._session).free >= LEAST_FREE_BYTES:
+                # Made with the first sound, so that a session without sound has no empty folder.
                 (self._session / FOLDER).mkdir(exist_ok=True)
                 write_flac(recording_path(self._session, record.id), pcm)
                 return

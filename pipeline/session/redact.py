@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Protocol
 
 import orjson
 import structlog
@@ -37,23 +36,10 @@ _WHOLE = {"srt": srt, "vtt": vtt, "txt": txt}
 _REMEMBERED = 20  # removals whose late records are still known
 
 
-class Lines(Protocol):
-    """A file of lines, some of which may be queued for the disk."""
-
-    def lines(self) -> Iterator[bytes]:
-        """Yield all lines. Raises OSError."""
-
-    def rewrite(self, change: Callable[[bytes], bytes]) -> None:
-        """Apply `change` to every line. Raises OSError."""
-
-    def sift(self, change: Callable[[bytes], bytes]) -> None:
-        """Apply `change` to the queued lines."""
-
-
 class Purges:
     """The removals of a running session. `begin`, `do` and `takes` belong to one thread."""
 
-    def __init__(self, folder: Path, files: Sequence[Lines]) -> None:
+    def __init__(self, folder: Path, files: Sequence[LineFile]) -> None:
         """`files` are all files of the session that consist of lines."""
         self._folder = folder
         self._files = files
@@ -95,14 +81,14 @@ class Purges:
             new = True
         return new
 
-    def do(self, note: Callable[[RedactionFilter], None]) -> bool:
-        """Do the requested removals in the files; return whether there were any.
+    def do(self, note: Callable[[RedactionFilter], None]) -> None:
+        """Do the requested removals in the files.
 
         `note` is called for each removal after its lines are gone, to rewrite the transcripts and
         record the event. Then the mark is deleted. Raises OSError; then all is done again later.
         """
         if not self._pending:
-            return False
+            return
         self._write_mark()
         # A removal requested meanwhile is not in the mark just written. Without the lock it could
         # come between the check and `set`, and count as marked.
@@ -122,7 +108,6 @@ class Purges:
         # Last, so that after an earlier kill the next start does everything again.
         (self._folder / MARK).unlink(missing_ok=True)
         self._pending.clear()
-        return True
 
     def _write_mark(self) -> None:
         self._mark.content = orjson.dumps([asdict(sweep.found) for sweep in self._pending])
@@ -174,7 +159,7 @@ def _finish(folder: Path, mark: Path) -> None:
     log.info("purged", session=str(folder))
 
 
-def _sweep(folder: Path, sweep: RedactionFilter, files: Sequence[Lines]) -> None:
+def _sweep(folder: Path, sweep: RedactionFilter, files: Sequence[LineFile]) -> None:
     """Filter all files of a session except its transcripts. Raises OSError."""
     for file in files:
         file.rewrite(sweep.line)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -31,26 +31,14 @@ _CLOCK_WRONG = timedelta(days=366)
 _NAME = re.compile(r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d([+-]\d{4})?(-\d+)?")
 
 
-def prune_older(keeping: SessionSettings, running: Path) -> list[Path]:
-    """Remove the sessions next to the running one that the settings do not keep; see `prune`."""
-    return prune(
-        running.parent,
-        running=running,
-        now_utc=datetime.now(UTC),
-        keep_days=keeping.keep_days,
-        keep_mb=keeping.keep_mb,
-    )
-
-
-def prune(
-    directory: Path, *, keep_days: int, keep_mb: int, running: Path, now_utc: datetime
-) -> list[Path]:
-    """Delete the sessions past the limits (0: no limit); return them, the oldest first.
+def prune(keeping: SessionSettings, running: Path, now_utc: datetime) -> list[Path]:
+    """Delete the sessions beside `running` past the limits; return them, the oldest first.
 
     `running` is kept whatever its age and size, but its size counts. A session that cannot be
     deleted is logged and left.
     """
-    dated = [(folder, _started(folder)) for folder in sessions(directory)]
+    keep_days, keep_mb = keeping.keep_days, keeping.keep_mb  # 0: no limit
+    dated = [(folder, _started(folder)) for folder in sessions(running.parent)]
     ours = [(folder, started) for folder, started in dated if started is not None]
     removed = []
     # Only if the settings need it, since it reads the size of every file.
@@ -64,14 +52,9 @@ def prune(
         if folder == running or not (too_old or too_much) or _held(folder):
             continue
         size = _size(folder)  # before it is gone
-        try:
-            shutil.rmtree(folder)
-        except OSError as error:
-            log.warning("session not removed", folder=str(folder), error=str(error))
-            continue
-        used -= size
-        removed.append(folder)
-        log.info("session removed", folder=str(folder), why="age" if too_old else "room")
+        if _remove(folder, "age" if too_old else "room"):
+            used -= size
+            removed.append(folder)
     return removed
 
 
@@ -142,8 +125,10 @@ def give_back_left_notes(directory: Path, running: Path) -> None:
 
 def _discard(folder: Path, why: str) -> bool:
     # Notes that could not be given back are somebody's work.
-    if (folder / NOTES).exists():
-        return False
+    return not (folder / NOTES).exists() and _remove(folder, why)
+
+
+def _remove(folder: Path, why: str) -> bool:
     try:
         shutil.rmtree(folder)
     except OSError as error:
@@ -192,13 +177,9 @@ def _held(folder: Path) -> bool:
 
 
 def _size(folder: Path) -> int:
-    return sum(_sizes(folder))
-
-
-def _sizes(folder: Path) -> Iterator[int]:
+    size = 0
     for path in folder.rglob("*"):
-        try:
+        with suppress(OSError):  # gone meanwhile
             # A link counts as itself, since its target is not ours and would not be deleted.
-            yield path.lstat().st_size
-        except OSError:  # gone meanwhile
-            continue
+            size += path.lstat().st_size
+    return size

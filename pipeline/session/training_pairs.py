@@ -12,13 +12,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Literal
 
 import orjson
 from pydantic import TypeAdapter
 
 from pipeline.captions.board import is_by_operator
-from pipeline.core.errors import ProtocolError
 from pipeline.core.files import write_whole
 from pipeline.core.types import HEARD
 from pipeline.protocol.caption import CaptionMessage
@@ -86,12 +85,8 @@ class ReviewItem(Pair):
     """Flags of the utterance, and `low-score`, or `no-score` if nothing could be measured."""
 
 
-Filed: TypeAlias = tuple[str, Pair]
-"""The name of a file, and a pair for it."""
-
 _PAIR = TypeAdapter(Pair)
 _ITEM = TypeAdapter(ReviewItem)
-_FIELDS = tuple(Pair.__dataclass_fields__)
 
 
 def pair_of(record: UtteranceRecord, session: str, target: str = "") -> Pair | None:
@@ -123,7 +118,7 @@ def pair_of(record: UtteranceRecord, session: str, target: str = "") -> Pair | N
     )
 
 
-def file_pair(pair: Pair) -> Filed:
+def file_pair(pair: Pair) -> tuple[str, Pair]:
     """Return a pair's file and the pair; for the review queue with its reasons.
 
     Good pairs are those accepted without a flag and those that an operator has written. The review
@@ -204,16 +199,8 @@ def parse_review_item(line: str | bytes) -> ReviewItem:
 
 
 def parse_pair(line: str | bytes) -> Pair:
-    """Parse a line of any of the files, without its reasons. Raises ProtocolError."""
-    try:
-        fields = orjson.loads(line)
-    except orjson.JSONDecodeError:
-        fields = None
-    if not isinstance(fields, dict):
-        raise ProtocolError("bad-json", "This line is no pair.")
-    # A line of the review queue has reasons; a pair has no field for them.
-    known = {name: fields[name] for name in _FIELDS if name in fields}
-    return parse_json(_PAIR, orjson.dumps(known))
+    """Parse a line of any of the files, its reasons ignored. Raises ProtocolError."""
+    return parse_json(_PAIR, line)
 
 
 def pair_lines(pairs: Iterable[Pair]) -> bytes:

@@ -176,11 +176,6 @@ def writing_needs(final: Writing) -> tuple[Need, ...]:
     return (*needs, *_context("llama.cpp's", on_gpu=final.on_gpu))
 
 
-def quick_needs(model: Model) -> tuple[Need, ...]:
-    """Return the needs of the quick translator, which always runs on the CPU."""
-    return (Need(f"quick translator: {model.name}", model.memory_bytes, "ram"),)
-
-
 def total(needs: Iterable[Need], where: Where) -> int:
     """Return the sum of all needs at one place."""
     return sum(need.bytes for need in needs if need.where == where)

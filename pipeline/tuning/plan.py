@@ -272,23 +272,13 @@ def judge_gpu(machine: Machine) -> list[Verdict]:
         return []
     verdicts = []
     if not machine.llama_gpu:
-        verdicts.append(
-            Verdict(
-                "GPU",
-                ok=True,
-                message="llama.cpp was built without it, and the final translator cannot use it.",
-                fix="Install a build for it: docs/MODELS.md, below `tune`, has the command.",
-            )
-        )
+        message = "llama.cpp was built without it, and the final translator cannot use it."
+        fix = "Install a build for it: docs/MODELS.md, below `tune`, has the command."
+        verdicts.append(Verdict("GPU", ok=True, message=message, fix=fix))
     if not machine.cuda:
-        verdicts.append(
-            Verdict(
-                "GPU",
-                ok=True,
-                message="CTranslate2 finds no CUDA device, and the recognizer cannot use it.",
-                fix="Check NVIDIA's driver; cuBLAS of CUDA 12 is needed too.",
-            )
-        )
+        message = "CTranslate2 finds no CUDA device, and the recognizer cannot use it."
+        fix = "Check NVIDIA's driver; cuBLAS of CUDA 12 is needed too."
+        verdicts.append(Verdict("GPU", ok=True, message=message, fix=fix))
     return verdicts
 
 

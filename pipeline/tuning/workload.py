@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any
 
 from pipeline.audio.file import fast_blocks
 from pipeline.audio.segmenter import Segmenter, last_finals
@@ -17,8 +17,6 @@ from pipeline.engines.protocols import TranslationRequest
 from pipeline.evaluation.reference import Sentence, read_recording
 from pipeline.tuning.plan import Figures
 
-T = TypeVar("T")
-
 LANGS = ("en", "es")
 """Languages of the sermon. Engines for other languages use it too: their speed hardly differs."""
 _ROUNDS = 5
@@ -26,44 +24,14 @@ _LEAST = 4
 """Least number of jobs, however long they take."""
 
 
-class Job(Protocol):
+@dataclass(frozen=True, slots=True)
+class Job:
     """A piece of an engine's work."""
 
-    @property
-    def final(self) -> bool:
-        """True for the last work on this speech, false for a partial."""
-
-    def do(self, engine: Any) -> None:
-        """Do the job with an engine."""
-
-
-@dataclass(frozen=True, slots=True)
-class Hearing:
-    """Recognizing an utterance."""
-
-    utterance: Utterance
-
-    @property
-    def final(self) -> bool:
-        """Whether the utterance is whole."""
-        return self.utterance.is_whole
-
-    def do(self, engine: Any) -> None:
-        """Recognize it."""
-        engine.recognize(self.utterance.pcm, final=self.final)
-
-
-@dataclass(frozen=True, slots=True)
-class Translating:
-    """Translating a text."""
-
-    text: str
+    do: Callable[[Any], object]
+    """Does the job with an engine."""
     final: bool = True
-    draft: str = ""
-
-    def do(self, engine: Any) -> None:
-        """Translate it."""
-        engine.translate(self.text, TranslationRequest(draft=self.draft))
+    """True for the last work on this speech, false for a partial."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +60,7 @@ def hearing(settings: Settings) -> Work:
     # An eager utterance's final needs no further work.
     eager = {(each.id, each.revision + 1) for each in utterances if each.cause == "eager"}
     jobs = [
-        Hearing(each)
+        recognizing(each)
         for each in utterances
         if each.cause != "resumed" and (each.id, each.revision) not in eager
     ]
@@ -104,7 +72,7 @@ def quick_translating(settings: Settings) -> Work:
     """Return the quick translator's work: the partials of each sentence, and the sentence."""
     sentences = sermon()
     jobs = [
-        Translating(text, final=final)
+        translating_of(text, final=final)
         for sentence in sentences
         for text, final in growing(sentence, settings.vad.partial_ms / 1000)
     ]
@@ -115,7 +83,8 @@ def translating(drafts: Sequence[str] = ()) -> Work:
     """Return the final translator's work. `drafts` are the quick translator's, in order."""
     sentences = sermon()
     drafts = drafts or [""] * len(sentences)
-    jobs = [Translating(s.source, draft=draft) for s, draft in zip(sentences, drafts, strict=True)]
+    pairs = zip(sentences, drafts, strict=True)
+    jobs = [translating_of(sentence.source, draft=draft) for sentence, draft in pairs]
     return Work(interleaved(jobs), _spoken_s(sentences))
 
 
@@ -136,20 +105,30 @@ def growing(sentence: Sentence, partial_s: float) -> list[tuple[str, bool]]:
     ]
 
 
-def interleaved(jobs: Sequence[T]) -> tuple[T, ...]:
+def recognizing(utterance: Utterance) -> Job:
+    """Return the job of recognizing an utterance."""
+    is_whole = utterance.is_whole
+    return Job(lambda engine: engine.recognize(utterance.pcm, final=is_whole), is_whole)
+
+
+def translating_of(text: str, *, final: bool = True, draft: str = "") -> Job:
+    """Return the job of translating a text."""
+    return Job(lambda engine: engine.translate(text, TranslationRequest(draft=draft)), final)
+
+
+def interleaved(jobs: Sequence[Job]) -> tuple[Job, ...]:
     """Order jobs by bit-reversed index, so that any prefix is an even sample.
 
     Finals and partials alternate as long as there are both.
     """
-    # A job without `final` counts as a final.
-    finals = _spread([job for job in jobs if getattr(job, "final", True)])
-    partials = _spread([job for job in jobs if not getattr(job, "final", True)])
+    finals = _spread([job for job in jobs if job.final])
+    partials = _spread([job for job in jobs if not job.final])
     turns = [job for pair in zip(finals, partials, strict=False) for job in pair]
     both = len(turns) // 2
     return (*turns, *finals[both:], *partials[both:])
 
 
-def _spread(jobs: Sequence[T]) -> list[T]:
+def _spread(jobs: Sequence[Job]) -> list[Job]:
     # Of five jobs: 0, 4, 2, 1, 3.
     bits = len(jobs).bit_length()
     return [jobs[i] for i in sorted(range(len(jobs)), key=lambda i: f"{i:0{bits}b}"[::-1])]

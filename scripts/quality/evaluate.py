@@ -39,7 +39,7 @@ from pipeline.core import logs
 from pipeline.core.errors import StarkError, UsageError
 from pipeline.evaluation import paired_bootstrap as comparison
 from pipeline.evaluation import sentences as data
-from pipeline.evaluation.paired_bootstrap import Difference
+from pipeline.evaluation.paired_bootstrap import MEASURES, Difference, Verdict
 from pipeline.evaluation.sentences import Sentence
 from scripts.bench.report_section import machine
 from scripts.quality import sides
@@ -67,7 +67,7 @@ def _gate(arguments: argparse.Namespace) -> int:
     langs = _langs(arguments)
     sentences = data.read(arguments.sentences, *langs)
     if arguments.few:
-        sentences = data.few(sentences, arguments.few)
+        sentences = few(sentences, arguments.few)
     asked = {"a": arguments.a, "b": arguments.b}
     measured = {
         name: side(what, sentences, arguments) for name, what in asked.items() if what is not None
@@ -97,7 +97,7 @@ def _gate(arguments: argparse.Namespace) -> int:
     write_json(arguments.json, report(measured, texts, sentences, found, held))
     if complaints:
         return 1
-    return EXITS[comparison.overall(found)] if found else 0
+    return EXITS[overall(found)] if found else 0
 
 
 def _langs(arguments: argparse.Namespace) -> tuple[str, str]:
@@ -119,9 +119,43 @@ def _require_langs(measured: Iterable[Side], langs: tuple[str, str]) -> None:
             )
 
 
+def few(sentences: Sequence[Sentence], count: int) -> tuple[Sentence, ...]:
+    """Return the first `count` sentences of each kind."""
+    # Per kind: the first sentences of the file are all general ones.
+    by_kind = {kind: [each for each in sentences if each.kind == kind] for kind in data.KINDS}
+    return tuple(each for of_kind in by_kind.values() for each in of_kind[:count])
+
+
+def overall(found: dict[str, Difference]) -> Verdict:
+    """Return the verdict of all measures together: the worst one that occurs."""
+    # Ranked, since a gain in one measure does not compensate for a loss in another.
+    verdicts = {difference.verdict for difference in found.values()}
+    ranking: tuple[Verdict, ...] = ("worse", "cannot tell", "better")
+    return next((verdict for verdict in ranking if verdict in verdicts), "same")
+
+
+def scores(texts: Sequence[str], sentences: Sequence[Sentence]) -> dict[str, float]:
+    """Return every measure of one side."""
+    return {
+        measure.name: round(measure.score(measure.statistics(texts, sentences).sum(axis=0)), 2)
+        for measure in MEASURES
+    }
+
+
+def losses_of(
+    a: Sequence[str], b: Sequence[str], sentences: Sequence[Sentence]
+) -> list[tuple[float, int]]:
+    """Return (chrF++ gain of B over A, the sentence's index), the greatest loss first."""
+    # chrF++, since BLEU needs four right words in a row, which a single sentence may lack.
+    _, chrf, _ = MEASURES
+    first, second = (chrf.statistics(texts, sentences) for texts in (a, b))
+    gains = [chrf.score(y) - chrf.score(x) for x, y in zip(first, second, strict=True)]
+    return sorted((round(gain, 1), index) for index, gain in enumerate(gains))
+
+
 def advice(found: dict[str, Difference] | None, b: Side | None) -> str:
     """Return what to try if a four-bit model is not good enough, else ""."""
-    if found is None or b is None or comparison.overall(found) not in {"worse", "cannot tell"}:
+    if found is None or b is None or overall(found) not in {"worse", "cannot tell"}:
         return ""
     final = b.settings["final"]
     if final["engine"] != "gemma" or not (level := _FOUR_BITS.search(str(final["model"]))):
@@ -172,10 +206,7 @@ def scores_table(
         table.add_column(name.upper(), justify="right")
     for kind, indices in _groups(sentences).items():
         of_kind = [sentences[index] for index in indices]
-        columns = [
-            comparison.scores([found[index] for index in indices], of_kind)
-            for found in texts.values()
-        ]
+        columns = [scores([found[index] for index in indices], of_kind) for found in texts.values()]
         for measure in comparison.LIMITS:
             cells = [f"{column[measure]:.1f}" for column in columns]
             table.add_row(f"{measure}{kind and f', {kind}'}", *cells)
@@ -191,7 +222,7 @@ def scores_table(
 
 def verdict_table(found: dict[str, Difference], sentences: Sequence[Sentence]) -> Table:
     """Return how B compares, measure by measure."""
-    verdict = comparison.overall(found)
+    verdict = overall(found)
     table = Table(title=Text.assemble("B against A: ", (verdict, COLORS[verdict])))
     for heading in ("measure", "difference", "95 % of resamples", "limit", "verdict"):
         table.add_column(heading, justify="left" if heading in ("measure", "verdict") else "right")
@@ -210,7 +241,7 @@ def verdict_table(found: dict[str, Difference], sentences: Sequence[Sentence]) -
 def losses(texts: dict[str, list[str]], sentences: Sequence[Sentence], count: int) -> Text:
     """Return the sentences in which B loses most against A."""
     lines = Text()
-    for gain, index in comparison.losses(texts["a"], texts["b"], sentences)[:count]:
+    for gain, index in losses_of(texts["a"], texts["b"], sentences)[:count]:
         sentence, b = sentences[index], texts["b"][index]
         if gain >= 0:
             break
@@ -246,12 +277,12 @@ def report(
     return {
         "machine": machine(),
         "sentences": len(sentences),
-        "verdict": comparison.overall(found) if found else None,
+        "verdict": overall(found) if found else None,
         "advice": advice(found, measured.get("b")),
         "differences": found,
         "scores": {
             kind or "all": {
-                name: comparison.scores([answers[i] for i in of], [sentences[i] for i in of])
+                name: scores([answers[i] for i in of], [sentences[i] for i in of])
                 for name, answers in texts.items()
             }
             for kind, of in _groups(sentences).items()

@@ -12,7 +12,7 @@ from playwright.sync_api import Browser
 
 from pipeline.dictionary.rules import Rule
 from pipeline.evaluation.paired_bootstrap import Difference
-from pipeline.learning.compare import ModelComparison, keep
+from pipeline.learning.compare import COMPARISONS, ModelComparison
 from pipeline.learning.cycle import keep_focus
 from pipeline.learning.dashboard import dashboard
 from pipeline.learning.data.collect import CollectSettings, collect
@@ -45,7 +45,7 @@ def page_file(tmp_path: Path) -> Path:
         collect(data, readable, CollectSettings(rules=rules, speaker="Ana María de la Cruz"))
         keep_focus(data, folders[0].parent)
     worse = Difference(50.0, 47.0, -3.0, -4.0, -2.0, 1.0, "worse")
-    keep(
+    COMPARISONS.append(
         data,
         ModelComparison(
             utc="2026-11-22T09:30:00.000+00:00",

@@ -30,7 +30,7 @@ HEAVY = {
     *("torch", "ctranslate2", "faster_whisper", "llama_cpp", "sounddevice", "onnxruntime"),
     *("comet", "huggingface_hub", "moonshine_voice", "sentencepiece", "soundfile"),
 }
-HEAVY_IN = {"audio", "engines", "models", "evaluation/comet", "tuning"}
+HEAVY_IN = {"audio", "engines", "models", "evaluation/rescore", "tuning"}
 """Packages and modules that may import a heavy library, when it is needed."""
 
 PURE = re.compile(r'\A"""[^"]*\bPure\b')

@@ -15,7 +15,7 @@ import pytest
 from pipeline.cli.main import main
 from pipeline.config.loader import load
 from pipeline.engines.process.factory import partial_translator
-from pipeline.learning.compare import read_comparisons
+from pipeline.learning.compare import COMPARISONS
 from pipeline.learning.data.folder import DataFolder
 from tests.support.connect_night import GLOSSARY, UNSEEN, hold_services
 from tests.support.needs import needs_train_extra
@@ -60,7 +60,7 @@ def test_what_operators_correct_becomes_a_model_and_goes_again(
     new = "learning/marian/model"
     # A few sentences of each set are enough for a comparison.
     code = main(["learn", "compare", "starter", new, "--role", "marian", "--sentences", "4"])
-    (compared,) = read_comparisons(data)
+    (compared,) = COMPARISONS.read(data)
     assert code == (compared.verdict == "keep")
     assert {each.set for each in compared.measured} == {
         *("own sermons", "gate, general", "gate, theological", "preaching", "meaning"),

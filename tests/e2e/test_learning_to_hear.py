@@ -20,7 +20,7 @@ from pipeline.config.section import Session as SessionSettings
 from pipeline.core.types import SAMPLE_RATE, Pcm
 from pipeline.dictionary.store import Dictionary
 from pipeline.engines.process.factory import recognizer
-from pipeline.learning.compare import read_comparisons
+from pipeline.learning.compare import COMPARISONS
 from pipeline.learning.data.folder import DataFolder
 from pipeline.learning.data.terms import terms_in
 from pipeline.session.reader import Session
@@ -87,7 +87,7 @@ def test_names_that_were_corrected_are_heard(
     assert main(["learn", "hear", "--minutes", "600", "--steps", str(STEPS), "--threads", "1"]) == 0
     new = "learning/stt/model"
     code = main(["learn", "compare", str(whisper_base), new, "--role", "stt", "--sentences", "4"])
-    (compared,) = read_comparisons(DataFolder(Path("learning")))
+    (compared,) = COMPARISONS.read(DataFolder(Path("learning")))
     differences = {(each.set, each.measure): each.difference for each in compared.measured}
     assert differences["own sound", "terms, %"].difference >= 0  # only three sentences
     assert differences["own sound", "100 - WER"].difference > 0

@@ -15,7 +15,7 @@ import pytest
 from pipeline.cli.main import main
 from pipeline.config.loader import load
 from pipeline.engines.process.factory import final_translator
-from pipeline.learning.compare import read_comparisons
+from pipeline.learning.compare import COMPARISONS
 from pipeline.learning.data.folder import DataFolder
 from tests.support.connect_night import GLOSSARY, TERM, UNSEEN, hold_services
 from tests.support.needs import needs_train_extra
@@ -65,7 +65,7 @@ def test_a_term_that_operators_corrected_is_written_right(
     asked = ["learn", "compare", "tiny", new, "--role", "gemma", "--prompt", "starter"]
     # Four of each set are enough to see what the steps cost elsewhere.
     code = main([*asked, "--sentences", "4"])
-    (compared,) = read_comparisons(DataFolder(Path("learning")))
+    (compared,) = COMPARISONS.read(DataFolder(Path("learning")))
     assert code == (compared.verdict == "keep")
     asked = ["learn", "deploy", new, "ours", "--role", "gemma"]
     assert main(asked) == code

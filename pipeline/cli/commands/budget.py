@@ -34,7 +34,6 @@ from pipeline.tuning.budget import (
     hearing_needs,
     known_gpu,
     level_of,
-    quick_needs,
     total,
     writing_needs,
 )
@@ -111,10 +110,8 @@ class _Models:
             name = translator_name(self._settings, "marian")
             model = self._known.get(name)
             # A model outside the registry was not measured: this is calculated from its files.
-            size = self._size("marian", name) * 3 // 2 + 30_000_000
-            needs += (
-                quick_needs(model) if model else [Need(f"quick translator: {name}", size, "ram")]
-            )
+            used = model.memory_bytes if model else self._size("marian", name) * 3 // 2 + 30_000_000
+            needs.append(Need(f"quick translator: {name}", used, "ram"))
         return needs
 
     def needs(self) -> list[Need]:

@@ -16,7 +16,7 @@ from pipeline.cli.commands.learn_training import add_training_steps
 from pipeline.cli.options import Commands, Run, add_group, add_sessions, path
 from pipeline.core.errors import LearningError
 from pipeline.dictionary.store import Dictionary, common_words
-from pipeline.learning.cycle import Focus, config_options, is_serving, keep_focus, plan, run
+from pipeline.learning.cycle import Focus, is_serving, keep_focus, plan, run
 from pipeline.learning.data.collect import Collected, CollectSettings, collect, remove
 from pipeline.learning.data.corpora import read_general
 from pipeline.learning.data.folder import DataFolder
@@ -271,7 +271,7 @@ def _cycle(arguments: argparse.Namespace) -> int:
     settings, data = opened(arguments)
     directory = Path(settings.session.directory)
     due = plan(settings, data.path, train=arguments.train)
-    options = config_options(arguments.config)
+    options = ["--config", str(arguments.config)] if arguments.config else []
     if arguments.dry_run:
         for step in due:
             print(shlex.join(("stark-translate", *step.words, *options)))

@@ -15,10 +15,10 @@ from pipeline.cli.options import Commands, Run, add_command, number, path, setti
 from pipeline.config.schema import Settings
 from pipeline.core import logs
 from pipeline.learning.compare import (
+    COMPARISONS,
     ModelComparison,
     compare_recognizers,
     compare_translators,
-    keep,
 )
 from pipeline.learning.data.folder import DataFolder
 from pipeline.learning.deploy import Deployment, deploy, require_deployable, rollback
@@ -121,7 +121,7 @@ def _compare(arguments: argparse.Namespace) -> int:
             asked = arguments.prompt
             made = compare_translators(loaded, role, models, sets, prompt=asked, on_answer=answered)
     made = replace(made, at_most=count)
-    keep(data, made)
+    COMPARISONS.append(data, made)
     _show(made)
     return 0 if made.verdict == "deploy" else 1
 

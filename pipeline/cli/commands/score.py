@@ -20,11 +20,17 @@ from pipeline.cli.options import Commands, add_command, add_session, session_of,
 from pipeline.config.schema import Settings
 from pipeline.core.errors import UsageError
 from pipeline.core.files import write_whole
-from pipeline.evaluation.comet import MODEL, CometKiwi
-from pipeline.evaluation.rescore import MeaningAgreement, QualityRecord, judge_again
+from pipeline.evaluation.rescore import (
+    LOG_PROBABILITY,
+    MODEL,
+    CometKiwi,
+    MeaningAgreement,
+    QualityRecord,
+    judge_again,
+)
 from pipeline.models.library import ModelLibrary
 from pipeline.models.resolve import resolve
-from pipeline.records.quality import Decision, LogProbability, QualityEstimator
+from pipeline.records.quality import Decision
 from pipeline.review.store import Review, hold_session, read_decisions
 from pipeline.session.reader import JOURNAL, Session
 from pipeline.session.recorder import writing_to
@@ -47,8 +53,8 @@ def add(commands: Commands) -> None:
     add_session(parser)
     parser.add_argument(
         "--estimator",
-        choices=[LogProbability.name, CometKiwi.name],
-        default=LogProbability.name,
+        choices=[LOG_PROBABILITY, CometKiwi.name],
+        default=LOG_PROBABILITY,
         help=f"estimator; {CometKiwi.name} needs the extra `comet`",
     )
     parser.add_argument("--embedding", metavar="MODEL", help=_EMBEDDING)
@@ -62,7 +68,8 @@ def _score(arguments: argparse.Namespace) -> int:
     meaning = _meaning(arguments.embedding, settings)
     folder = session_of(arguments)
     utterances = Session(folder).utterances  # before the model, which may take a minute to load
-    estimator.load()
+    if estimator is not None:
+        estimator.load()
     if meaning is not None:
         meaning.load()
     with progress() as bars:
@@ -77,12 +84,12 @@ def _score(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _estimator(name: str, model: str | None) -> QualityEstimator:
+def _estimator(name: str, model: str | None) -> CometKiwi | None:
     if name == CometKiwi.name:
         return CometKiwi(model or MODEL)
     if model is not None:
         raise UsageError("model-unused", f"--model is for --estimator {CometKiwi.name} only.")
-    return LogProbability()
+    return None
 
 
 def _meaning(asked: str | None, settings: Settings) -> MeaningAgreement | None:

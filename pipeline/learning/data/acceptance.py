@@ -161,12 +161,12 @@ def read_bars(path: Path) -> dict[str, Bar]:
         return {}
 
 
-def shipped_bars(file: Path | None = None) -> dict[str, float]:
+def shipped_bars() -> dict[str, float]:
     """Return the bars of the translators that ship, by SHA-256 and language.
 
     Raises LearningError.
     """
-    path = file or bundled(*SHIPPED)
+    path = bundled(*SHIPPED)
     fix = "Install the program again."
     with reading(path, LearningError, "bars-unreadable", fix, (ProtocolError,)):
         return parse_json(_BARS, path.read_bytes()) if path.exists() else {}

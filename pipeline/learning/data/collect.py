@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from itertools import zip_longest
 from pathlib import Path
 
@@ -40,8 +40,8 @@ from pipeline.learning.data.folder import (
     keep_sound,
     write_metadata,
 )
-from pipeline.learning.data.harvest import SCORED, Harvest, harvest, write_harvest
-from pipeline.learning.data.pairs import LearningPair, TierShares, read_pairs, select
+from pipeline.learning.data.harvest import SCORED, Harvest, harvest
+from pipeline.learning.data.pairs import SHARES, LearningPair, read_pairs, select
 from pipeline.learning.data.terms import Confusion, confusions, new_terms, proposed_rules
 from pipeline.learning.manifest import sha256, write_manifest
 from pipeline.review.store import REVIEWED
@@ -100,7 +100,6 @@ class CollectSettings:
     """The spoken language whose misheard words and names are looked for."""
     everyday: Collection[str] = ()
     """Everyday words: no proposed rule may match only these."""
-    shares: TierShares = field(default_factory=TierShares)
     general: Sequence[LearningPair] = ()
     speaker: str = ""
     """Speaker of the sessions that are read now; "" keeps the ledger's speaker."""
@@ -208,7 +207,7 @@ def _store(data: DataFolder, folder: Path, found: Harvest, entry: LedgerEntry) -
         # A session that is read again may have lost recordings since.
         drop_sound(data.path, folder.name)
         keep_sound(data.path, folder, found.pairs)
-        write_harvest(data.session_file(folder.name), found)
+    data.write_json(f"sessions/{folder.name}.json", found)
     # Last: after a kill before this line, the session is simply read again.
     data.enter(entry)
 
@@ -229,7 +228,7 @@ def _sum_up(
     bars = find_bars(found, judged, read_bars(data.path / CALIBRATION), shipped_bars())
     # After the bars: only pairs that would be accepted can contradict each other.
     every = without_contradictions([with_bar(pair, bars) for pair in found])
-    chosen = select(every, settings.general, settings.shares)
+    chosen = select(every, settings.general)
     moderate = [pair for pair in every if pair.status == "moderate"]
     # Without pairs that wait for a review: their text may be misheard.
     right = [pair for pair in every if pair.status != "review"]
@@ -243,7 +242,8 @@ def _sum_up(
     ]
     spoken = confusions(heard_and_said)
     # Words of correct texts and of the shipped everyday sentences count as not misheard.
-    usual = Counter(word for text in [*texts, *_everyday()] for word in words(text))
+    everyday = [each.source for each in read_gate()] + [each.said for each in read_meanings()]
+    usual = Counter(word for text in [*texts, *everyday] for word in words(text))
     usual.update(settings.everyday)
     own = [pair.text for pair in right if pair.source_lang == settings.lang]
     known = [rule.write for rule in settings.rules]
@@ -270,27 +270,15 @@ def _sum_up(
         data.write_pairs(MODERATE, moderate)
         data.write_json(CALIBRATION, {name: asdict(bar) for name, bar in bars.items()})
         data.write_json(CONFUSIONS, [asdict(each) for each in spoken])
-        _finish(data, every, collected, settings)
+        figures = {key: value for key, value in asdict(collected).items() if key != "bars"}
+        with data.writing():
+            # From all accepted pairs, not only the chosen: a sentence in two voices is two samples.
+            write_metadata(data.path, every)
+            write_manifest(
+                data.path / MANIFEST,
+                step="collect",
+                inputs=[data.path / LEDGER] if (data.path / LEDGER).exists() else [],
+                settings={"shares": SHARES, "bars": bars},
+                figures=figures,
+            )
     return collected
-
-
-def _everyday() -> list[str]:
-    """Return the shipped everyday English sentences: their words need no rule."""
-    return [each.source for each in read_gate()] + [each.said for each in read_meanings()]
-
-
-def _finish(
-    data: DataFolder, every: Sequence[LearningPair], made: Collected, settings: CollectSettings
-) -> None:
-    """Write the sound's metadata and the manifest. Raises LearningError."""
-    figures = {key: value for key, value in asdict(made).items() if key != "bars"}
-    with data.writing():
-        # From all accepted pairs, not only the chosen: a sentence in two voices is two samples.
-        write_metadata(data.path, every)
-        write_manifest(
-            data.path / MANIFEST,
-            step="collect",
-            inputs=[data.path / LEDGER] if (data.path / LEDGER).exists() else [],
-            settings={"shares": asdict(settings.shares), "bars": made.bars},
-            figures=figures,
-        )

@@ -26,9 +26,9 @@ from typing import Generic, TypeVar
 import orjson
 from pydantic import TypeAdapter
 
-from pipeline.core.errors import LearningError, SessionError, writing
+from pipeline.core.errors import LearningError, ProtocolError, SessionError, reading, writing
 from pipeline.core.files import GrowingFile, try_lock, write_whole
-from pipeline.learning.data.harvest import Harvest, read_harvest
+from pipeline.learning.data.harvest import Harvest
 from pipeline.learning.data.pairs import LearningPair, read_pairs, write_pairs
 from pipeline.learning.data.terms import confusions
 from pipeline.models.library import link_or_copy
@@ -45,6 +45,7 @@ CONFUSIONS = "confusions.json"
 CALIBRATION = "calibration.json"
 AUDIO = "audio"
 MANIFEST = "manifest.json"
+_HARVEST = TypeAdapter(Harvest)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +101,10 @@ class DataFolder:
 
     def harvest(self, session: str) -> Harvest:
         """Return the collected harvest of a session. Raises LearningError."""
-        return read_harvest(self.session_file(session))
+        path = self.session_file(session)
+        fix = "Delete it and its session's lines in ledger.jsonl, and collect again."
+        with reading(path, LearningError, "harvest-unreadable", fix, (ProtocolError,)):
+            return parse_json(_HARVEST, path.read_bytes())
 
     def harvests(self) -> dict[str, Harvest]:
         """Return the harvests of all sessions in the folder, by name. Raises LearningError."""

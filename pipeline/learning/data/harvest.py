@@ -11,11 +11,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-import orjson
 from pydantic import TypeAdapter
 
-from pipeline.core.errors import LearningError, ProtocolError, reading
-from pipeline.core.files import write_whole
 from pipeline.evaluation.rescore import QualityRecord
 from pipeline.learning.data.acceptance import HALF, MISHEARD, is_spoken, obstacle
 from pipeline.learning.data.pairs import LearningPair, Origin, Status
@@ -53,10 +50,6 @@ class Harvest:
     spoken_langs: tuple[str, ...] = ()
     """The language of each of `spoken`; none in a harvest of an earlier version."""
 
-    def count(self, status: Status) -> int:
-        """Return how many pairs have a status."""
-        return sum(pair.status == status for pair in self.pairs)
-
 
 def harvest(folder: Path, terms: Sequence[str], speaker: str = "") -> Harvest:
     """Return a session's harvest. `terms` are the church's words. Raises SessionError."""
@@ -69,7 +62,12 @@ def harvest(folder: Path, terms: Sequence[str], speaker: str = "") -> Harvest:
     pairs: list[LearningPair] = []
     verdicts: list[tuple[str, float, bool]] = []
     # Before the pairs are made: their score and flags come from the last scoring.
-    records = [_rejudged(given, judged.get(given.id)) for given in session.shown]
+    records = [
+        replace(record, flags=again.flags, quality=again.quality)
+        if (again := judged.get(record.id))
+        else record
+        for record in session.shown
+    ]
     for number, record in enumerate(records):
         pair = pair_of(record, session.name, session.langs["target"])
         decided = decisions.get(record.id)
@@ -144,18 +142,6 @@ def harvest(folder: Path, terms: Sequence[str], speaker: str = "") -> Harvest:
     )
 
 
-def write_harvest(path: Path, found: Harvest) -> None:
-    """Write a session's harvest. Raises OSError."""
-    write_whole(path, orjson.dumps(found, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
-
-
-def read_harvest(path: Path) -> Harvest:
-    """Return a session's collected harvest. Raises LearningError."""
-    fix = "Delete it and its session's lines in ledger.jsonl, and collect again."
-    with reading(path, LearningError, "harvest-unreadable", fix, (ProtocolError,)):
-        return parse_json(_HARVEST, path.read_bytes())
-
-
 def _outcome(pair: Pair, decided: Reviewed | None, hindered: str) -> tuple[Origin, Status, Pair]:
     """Return a pair's origin, its status, and the pair after edits and review."""
     match decided.outcome if decided else "open":
@@ -174,7 +160,6 @@ def _outcome(pair: Pair, decided: Reviewed | None, hindered: str) -> tuple[Origi
     return "auto", "review", pair  # until its translator's bar is known
 
 
-_HARVEST = TypeAdapter(Harvest)
 _NO_MODEL = ModelUsed(engine="", setting="", file="", size_bytes=0, sha256="")
 
 
@@ -189,13 +174,6 @@ def scored(folder: Path) -> dict[int, QualityRecord]:
     """Return the results of `stark-translate score` for a session. Raises SessionError."""
     path, parse = folder / SCORED, partial(parse_json, _QUALITY)
     return {each.id: each for each in read_session_lines(path, parse)} if path.exists() else {}
-
-
-def _rejudged(record: UtteranceRecord, again: QualityRecord | None) -> UtteranceRecord:
-    """Return a record with the scores of `stark-translate score`, if there are any."""
-    if again is None:
-        return record
-    return replace(record, flags=again.flags, quality=again.quality)
 
 
 def _spoken(

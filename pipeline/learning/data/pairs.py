@@ -170,21 +170,18 @@ _SEED = 20261122
 _LEAST_WEIGHT, _MOST_WEIGHT = 0.25, 2.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TierShares:
-    """Shares of the tiers, and the largest share of one speaker; all 0..1."""
+SHARES = {
+    # At most this many pairs of the second tier for each pair of the first.
+    "diversity": 0.2,
+    # Of all pairs, if a corpus is given.
+    "general": 0.075,
+    # Of one speaker in the second tier, at most, if there are several speakers.
+    "speaker": 0.5,
+}
+"""Shares of the tiers."""
 
-    diversity: float = 0.2
-    """At most this many pairs of the second tier for each pair of the first."""
-    general: float = 0.075
-    """Share of general pairs in all pairs, if a corpus is given."""
-    speaker: float = 0.5
-    """Largest share of one speaker in the second tier, if there are several speakers."""
 
-
-def select(
-    pairs: Iterable[LearningPair], general: Sequence[LearningPair], shares: TierShares
-) -> list[LearningPair]:
+def select(pairs: Iterable[LearningPair], general: Sequence[LearningPair]) -> list[LearningPair]:
     """Return the pairs for training in their order, each with its tier and weight."""
     every = list(pairs)
     accepted = _unique(pair for pair in every if pair.status == "accepted")
@@ -194,12 +191,12 @@ def select(
         for pair in every
         if pair.status == "moderate" and not pair.obstacle and _identity(pair) not in known
     )
-    diverse = _novel(accepted, middling, shares)
+    diverse = _novel(accepted, middling)
     chosen = _weighted(accepted, "accepted") + _weighted(diverse, "diversity")
     known |= {_identity(pair) for pair in diverse}
     more = [pair for pair in general if _identity(pair) not in known]
     # The share counts all pairs, including the general ones.
-    wanted = round(shares.general / (1 - shares.general) * len(chosen))
+    wanted = round(SHARES["general"] / (1 - SHARES["general"]) * len(chosen))
     drawn = random.Random(_SEED).sample(more, min(wanted, len(more)))  # noqa: S311 - no secret
     return chosen + [replace(pair, tier="general") for pair in drawn]
 
@@ -225,14 +222,14 @@ def _trust(pair: LearningPair) -> tuple[int, float]:
 
 
 def _novel(
-    accepted: Sequence[LearningPair], middling: Sequence[LearningPair], shares: TierShares
+    accepted: Sequence[LearningPair], middling: Sequence[LearningPair]
 ) -> list[LearningPair]:
     """Return the moderate pairs that add the most new words, those with the most first."""
     seen = {word for pair in accepted for word in words(pair.text)}
     speakers = {pair.speaker for pair in middling}
-    room = math.floor(shares.diversity * len(accepted))
+    room = math.floor(SHARES["diversity"] * len(accepted))
     # Only with several speakers: otherwise half of the tier would stay empty.
-    cap = room if len(speakers) < 2 else math.ceil(shares.speaker * room)
+    cap = room if len(speakers) < 2 else math.ceil(SHARES["speaker"] * room)
     by_speaker: Counter[str] = Counter()
     chosen: list[LearningPair] = []
     # Split into words once: each round looks at all remaining pairs.

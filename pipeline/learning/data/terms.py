@@ -17,6 +17,7 @@ from pipeline.text.words import WORD
 _LONGEST = 3
 """Most words on each side; a longer difference is another sentence, not a misheard word."""
 _OFTEN = 2
+_MOST_NEW = 30
 # These always have a capital, and need no rule.
 _USUAL = frozenset("I I'm I'll I've I'd God Lord Jesus Christ Amen".split())  # noqa: SIM905
 
@@ -41,13 +42,14 @@ def confusions(spoken: Iterable[tuple[str, str]]) -> list[Confusion]:
     """Return the differences in pairs of (heard, said), the most frequent first."""
     counts: Counter[tuple[str, str]] = Counter()
     for heard, said in spoken:
-        counts.update(_differences(WORD.findall(heard), WORD.findall(said)))
+        a, b = WORD.findall(heard), WORD.findall(said)
+        counts.update((" ".join(b[k:m]), " ".join(a[i:j])) for i, j, k, m in _replaced(a, b))
     # Then by the words, so that the same sessions always give the same file.
     ranked = sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))
     return [Confusion(said, heard, count) for (said, heard), count in ranked]
 
 
-def new_terms(texts: Iterable[str], known: Iterable[str], most: int = 30) -> list[tuple[str, int]]:
+def new_terms(texts: Iterable[str], known: Iterable[str]) -> list[tuple[str, int]]:
     """Return repeated names that no rule knows, with their counts.
 
     A name is a word that has a capital within a sentence and never occurs without one.
@@ -71,7 +73,7 @@ def new_terms(texts: Iterable[str], known: Iterable[str], most: int = 30) -> lis
         for word, count in capital.most_common()
         if count >= _OFTEN and word.casefold() not in small and key(word) not in taken
     ]
-    return found[:most]
+    return found[:_MOST_NEW]
 
 
 def proposed_rules(
@@ -122,11 +124,6 @@ def _is_made_of(heard: Sequence[str], phrases: Collection[str]) -> bool:
 def is_everyday(heard: Sequence[str], small_words: Mapping[str, int]) -> bool:
     """Whether all words of a phrase are everyday words."""
     return all(small_words.get(key(word), 0) > 0 for word in heard)
-
-
-def _differences(heard: Sequence[str], said: Sequence[str]) -> list[tuple[str, str]]:
-    """Return (said, heard) of each stretch of words that was replaced."""
-    return [(" ".join(said[k:m]), " ".join(heard[i:j])) for i, j, k, m in _replaced(heard, said)]
 
 
 def _replaced(heard: Sequence[str], said: Sequence[str]) -> list[tuple[int, int, int, int]]:

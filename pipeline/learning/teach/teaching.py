@@ -28,7 +28,8 @@ from pipeline.engines.process.factory import final_translator
 from pipeline.engines.protocols import Translator, never
 from pipeline.learning.compare import weights_of
 from pipeline.learning.manifest import sha256, write_manifest
-from pipeline.learning.mix.mix_files import HELD_OUT, TRAIN
+from pipeline.learning.mix.augment import Example
+from pipeline.learning.mix.mix_files import HELD_OUT, TRAIN, example_line
 from pipeline.models.automatic import translator_name
 from pipeline.models.library import ModelLibrary
 from pipeline.models.registry import CaptionRole
@@ -97,13 +98,13 @@ def teach(
     # After the file was opened, since opening cuts off an incomplete last line.
     lessons = _read(path, order.langs)
     on_start(len(lessons), len(lines))
-    # Closed here in every case: if Python did it, `_certain` would end its threads later.
+    # Closed here in every case: if Python did it, `_lessons` would end its threads later.
     with (
         closing(file),
         writing_to(order.out),
-        closing(_certain(order, lines[len(lessons) :], teachers)) as certain,
+        closing(_lessons(order, lines[len(lessons) :], teachers)) as made,
     ):
-        for lesson in certain:
+        for lesson in made:
             file.append(_line(lesson, order.langs))
             lessons.append(lesson)
             on_lesson()
@@ -124,47 +125,19 @@ def _translated(translator: Translator, source: str) -> str:
     return "" if made.stopped in ("loop", "length") else made.text.strip()
 
 
-def _teacher_gone(teacher: str, error: EngineError) -> LearningError:
-    return LearningError(
-        "teacher-gone",
-        f"{teacher} does not translate any more: {error.message} What it has translated is kept.",
-        f"{error.fix} The same command goes on from there.".strip(),
-    )
-
-
 def writing_to(place: Path) -> AbstractContextManager[None]:
     """Turn an OSError of the block into the error for a folder that cannot be written to."""
     fix = "Make room, or give another --out; what was taught until then is kept."
     return writing(place, LearningError, "learning-unwritable", fix)
 
 
-def _certain(
+def _lessons(
     order: TeachingOrder, lines: Sequence[Mapping[str, Any]], teachers: Sequence[Translator]
 ) -> Generator[Lesson, None, None]:
     """Yield the lessons; failed ones only after a later one shows that the teacher still works.
 
     Raises LearningError (teacher-gone).
     """
-    failed: list[Lesson] = []
-    with closing(_attempts(order, lines, teachers)) as attempts:
-        for lesson, error in attempts:
-            if error is None:
-                # In the mix's order: only the line number links a lesson to its sentence.
-                yield from failed
-                failed.clear()
-                yield lesson
-                continue
-            failed.append(lesson)
-            # Failed lessons are not written: the next run begins with these sentences.
-            if error.code in _GONE or len(failed) == _FAILURES:
-                raise _teacher_gone(order.teacher, error)
-    yield from failed
-
-
-def _attempts(
-    order: TeachingOrder, lines: Sequence[Mapping[str, Any]], teachers: Sequence[Translator]
-) -> Generator[tuple[Lesson, EngineError | None], None, None]:
-    """Yield a lesson for each line, in order, with the error if the teacher failed."""
     stopped = threading.Event()
 
     def attempt(line: Mapping[str, Any], teacher: Translator) -> tuple[Lesson, EngineError | None]:
@@ -177,14 +150,33 @@ def _attempts(
         finally:
             teacher.is_cancelled = never
 
+    waiting: list[Lesson] = []
     with ThreadPoolExecutor(len(teachers)) as pool:
         try:
             for first in range(0, len(lines), len(teachers)):
                 # As many lines as teachers: no two threads use one teacher at the same time.
-                yield from pool.map(attempt, lines[first : first + len(teachers)], teachers)
+                some = lines[first : first + len(teachers)]
+                for lesson, error in pool.map(attempt, some, teachers):
+                    # Failed lessons are not written: the next run begins with these sentences.
+                    waiting.append(lesson)
+                    if error is None:
+                        # In the mix's order: only the line number links a lesson to its sentence.
+                        yield from waiting
+                        waiting.clear()
+                    elif error.code in _GONE or len(waiting) == _FAILURES:
+                        raise _gone(order.teacher, error)
         finally:
             # A caller that stops the teaching does not wait for the sentences in progress.
             stopped.set()
+    yield from waiting
+
+
+def _gone(teacher: str, error: EngineError) -> LearningError:
+    return LearningError(
+        "teacher-gone",
+        f"{teacher} does not translate any more: {error.message} What it has translated is kept.",
+        f"{error.fix} The same command goes on from there.".strip(),
+    )
 
 
 def _mix_lines(order: TeachingOrder) -> list[dict[str, Any]]:
@@ -284,20 +276,15 @@ def write_student_mix(order: TeachingOrder, lessons: Sequence[Lesson]) -> Mappin
 
     Raises LearningError (learning-unwritable).
     """
-    source, target = order.langs
     place = order.out / MIX
     counts = {"teacher": 0, "reference": 0}
     lines = []
     for lesson in lessons:
         whose = "teacher" if lesson.teacher and _is_taught(lesson.source) else "reference"
         counts[whose] += 1
-        fields = {
-            source: lesson.source,
-            target: lesson.teacher if whose == "teacher" else lesson.reference,
-            "part": lesson.part,
-            "weight": lesson.weight,
-        }
-        lines.append(orjson.dumps(fields, option=orjson.OPT_APPEND_NEWLINE))
+        text = lesson.teacher if whose == "teacher" else lesson.reference
+        pair = Example(source=lesson.source, target=text, part=lesson.part, weight=lesson.weight)
+        lines.append(example_line(pair, order.langs))
     with writing_to(place):
         place.mkdir(parents=True, exist_ok=True)
         write_whole(place / TRAIN, b"".join(lines))

@@ -17,9 +17,10 @@ from pipeline.core.errors import EngineError
 from pipeline.core.types import Translation
 from pipeline.engines.protocols import never
 from pipeline.evaluation.paired_bootstrap import LIMITS
-from pipeline.evaluation.sentences import Sentence, few, read
+from pipeline.evaluation.sentences import Sentence, read
 from scripts.quality import evaluate as evaluate_quality
 from scripts.quality import sides
+from scripts.quality.evaluate import few
 from scripts.quality.sides import stress
 from tests.support.programs import put_program
 

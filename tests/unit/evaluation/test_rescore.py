@@ -9,32 +9,28 @@ from pathlib import Path
 import orjson
 import pytest
 
-from pipeline.evaluation.rescore import MeaningAgreement, judge_again
-from pipeline.records.quality import LogProbability
+from pipeline.evaluation.rescore import CometKiwi, MeaningAgreement, judge_again
 from pipeline.records.utterance import filtered_record
 from tests.support.schemas import problems
 from tests.support.utterances import UTC, draft, final, kept, transcript
 
 
-class Judge:
+class Judge(CometKiwi):
     """An estimator that returns given values."""
 
-    name = "judge"
-
-    def __init__(self, *says: float | None) -> None:
+    def __init__(self, *says: float) -> None:
+        super().__init__()
         self.says = says
-        self.asked: list[tuple[str, str, float | None]] = []
+        self.asked: list[tuple[str, str]] = []
 
-    def load(self) -> None: ...
-
-    def estimate(self, captions: Sequence[tuple[str, str, float | None]]) -> list[float | None]:
+    def estimate(self, captions: Sequence[tuple[str, str]]) -> list[float]:
         self.asked += captions
         return list(self.says)
 
 
 def test_the_live_estimator_comes_to_the_live_judgement() -> None:
     live = kept(final(), draft())
-    (again,) = judge_again([live], LogProbability())
+    (again,) = judge_again([live])
     assert (again.flags, again.quality) == (live.flags, live.quality)
     assert (again.id, again.estimator) == (live.id, "log-probability")
     assert problems("records/quality", orjson.loads(orjson.dumps(again))) == []
@@ -47,18 +43,11 @@ def test_each_caption_gets_its_own_estimate_and_what_was_filtered_none() -> None
     records = [replace(each, id=key) for key, each in enumerate((first, nothing, second), 1)]
     good, doubtful = judge_again(records, judge)
     assert judge.asked == [
-        ("the grace of God", "La gracia de Dios.", -0.105),
-        ("the grace of God", "La gracia de Dios", -0.105),
+        ("the grace of God", "La gracia de Dios."),
+        ("the grace of God", "La gracia de Dios"),
     ]
     assert (good.id, good.flags, good.quality.parts.estimate) == (1, (), 0.95)
     assert (doubtful.id, doubtful.flags) == (3, ("estimate:flag",))
-
-
-def test_an_estimator_that_cannot_tell_leaves_the_log_probability() -> None:
-    live = kept(final(), draft())
-    (again,) = judge_again([live], Judge(None))
-    assert live.quality is not None
-    assert again.quality.parts == live.quality.parts
 
 
 @pytest.mark.slow
@@ -66,7 +55,7 @@ def test_the_agreement_can_be_that_of_what_is_meant(gemma_270m: Path) -> None:
     meaning = MeaningAgreement(gemma_270m)
     meaning.load()
     live, alone = kept(final(), draft()), replace(kept(final(), draft()), agreement=None)
-    again, still = judge_again([live, alone], LogProbability(), meaning)
+    again, still = judge_again([live, alone], meaning=meaning)
     assert again.agreement_by == "cosine"
     assert live.partial is not None
     assert live.final is not None
@@ -78,7 +67,7 @@ def test_the_agreement_can_be_that_of_what_is_meant(gemma_270m: Path) -> None:
 
 def test_a_session_of_before_there_was_quality_can_be_judged() -> None:
     old = replace(kept(final(), draft()), flags=(), quality=None)
-    (again,) = judge_again([old], LogProbability())
+    (again,) = judge_again([old])
     assert again.quality.decision == "moderate"
 
 

@@ -13,6 +13,7 @@ from pipeline.core.errors import UsageError
 from pipeline.evaluation import sentences as data
 from pipeline.evaluation.sentences import KINDS, Sentence
 from pipeline.text.words import words
+from scripts.quality.evaluate import few
 from tests.support.paths import ROOT
 from training.data import references
 
@@ -125,9 +126,9 @@ def test_terms_are_whole_words_in_any_case(term: str, text: str, found: bool) ->
 
 
 def test_the_first_of_each_kind() -> None:
-    few = data.few(SENTENCES, 2)
-    assert [s.kind for s in few] == ["general"] * 2 + ["theological"] * 2
-    assert few[2] == SENTENCES[50]
+    chosen = few(SENTENCES, 2)
+    assert [s.kind for s in chosen] == ["general"] * 2 + ["theological"] * 2
+    assert chosen[2] == SENTENCES[50]
 
 
 @pytest.mark.parametrize(

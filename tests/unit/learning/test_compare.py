@@ -10,16 +10,16 @@ import pytest
 from pipeline.config.loader import load
 from pipeline.core.errors import LearningError
 from pipeline.core.resources import bundled
-from pipeline.evaluation.sentences import few, read
+from pipeline.evaluation.sentences import read
 from pipeline.learning.compare import (
+    COMPARISONS,
     compare_recognizers,
     compare_translators,
-    keep,
-    read_comparisons,
 )
 from pipeline.learning.data.folder import DataFolder
 from pipeline.learning.measuring import SentenceSet, Spoken, few_sentences, sentence_sets
 from pipeline.learning.verdict import MEANING, table_rows
+from scripts.quality.evaluate import few
 
 GATE = SentenceSet("gate", few(read(), 3))
 MARIAN = bundled("models", "starter", "marian")
@@ -41,8 +41,8 @@ def test_a_model_is_as_good_as_itself_and_the_comparison_is_kept(tmp_path: Path)
     assert all(each.difference.difference == 0 for each in made.measured)
     assert made.old_sha256 == made.new_sha256 != ""
     data = DataFolder(tmp_path / "learning")
-    keep(data, made)
-    assert read_comparisons(data) == [made]
+    COMPARISONS.append(data, made)
+    assert COMPARISONS.read(data) == [made]
     assert table_rows(made.measured)[0]["verdict"] == "too few"
 
 

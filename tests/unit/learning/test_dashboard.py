@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.dictionary.rules import Rule
-from pipeline.learning.compare import ModelComparison, keep
+from pipeline.learning.compare import COMPARISONS, ModelComparison
 from pipeline.learning.cycle import keep_focus
 from pipeline.learning.dashboard import dashboard, figures
 from pipeline.learning.data.collect import CollectSettings, collect
@@ -72,7 +72,7 @@ def test_the_page_tells_of_all_services_and_models(folders: list[Path], tmp_path
         verdict="keep",
         reasons=("chrF++ of gate -3.0 (-4.0 to -2.0)",),
     )
-    keep(data, compared)
+    COMPARISONS.append(data, compared)
     page = dashboard(folders, data)
     for said in (
         "Sun 22 Nov, 9:30",

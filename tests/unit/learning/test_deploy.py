@@ -11,9 +11,9 @@ import pytest
 from pipeline.config.loader import Loaded, load
 from pipeline.core.errors import ConfigError, LearningError
 from pipeline.core.resources import bundled
-from pipeline.learning.compare import ModelComparison, keep, weights_of
+from pipeline.learning.compare import COMPARISONS, ModelComparison, weights_of
 from pipeline.learning.data.folder import DataFolder
-from pipeline.learning.deploy import deploy, read_deployments, rollback
+from pipeline.learning.deploy import DEPLOYMENTS, deploy, rollback
 from pipeline.learning.manifest import sha256
 from pipeline.learning.verdict import Advice
 from pipeline.models.library import ModelLibrary
@@ -65,7 +65,7 @@ def compared(data: DataFolder, model: Path, verdict: Advice, prompt: str = "") -
         reasons=("chrF++ of gate -3.0 (-4.0 to -2.0)",) if verdict == "keep" else (),
         prompt=prompt,
     )
-    keep(data, comparison)
+    COMPARISONS.append(data, comparison)
 
 
 def again(config: Path) -> Loaded:
@@ -117,7 +117,7 @@ def test_two_deployments_are_taken_back_one_after_the_other(
     rollback(again(config), data, "gemma")
     final = again(config).settings.translate.final
     assert (final.model, final.prompt) == ("starter", "auto")
-    assert [each.rollback for each in read_deployments(data)] == [False, False, True, True]
+    assert [each.rollback for each in DEPLOYMENTS.read(data)] == [False, False, True, True]
 
 
 def test_a_model_that_was_compared_with_an_earlier_one_stays_out(
@@ -215,7 +215,7 @@ def test_a_full_disk_leaves_the_model_in_use(
         deploy(again(config), data, "gemma", model, "ours", force=True)
     assert raised.value.code == "models-unwritable"
     assert again(config).settings.translate.final.model == "starter"
-    assert read_deployments(data) == []
+    assert DEPLOYMENTS.read(data) == []
 
 
 def test_a_key_that_something_else_sets_is_told(
@@ -250,10 +250,10 @@ def test_a_config_that_cannot_be_written_is_no_deployment(
         patch.setattr("pipeline.config.editor.write", refuse)
         with pytest.raises(ConfigError):
             deploy(again(config), data, "gemma", model, "ours-2")
-        assert read_deployments(data)[-1].after == {"translate.final.model": "ours-1"}
+        assert DEPLOYMENTS.read(data)[-1].after == {"translate.final.model": "ours-1"}
         with pytest.raises(ConfigError):
             rollback(again(config), data, "gemma")
     assert config.read_text() == written
-    assert read_deployments(data)[-1].after == {"translate.final.model": "ours-1"}
+    assert DEPLOYMENTS.read(data)[-1].after == {"translate.final.model": "ours-1"}
     rollback(again(config), data, "gemma")
     assert 'model = "starter"' in config.read_text()

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from pipeline.records.quality import (
     THRESHOLDS,
     Limit,
-    LogProbability,
     Measures,
     Parts,
     Quality,
@@ -59,9 +58,7 @@ def test_confidence_has_no_extremes_that_break_it() -> None:
 
 
 def test_the_log_probability_is_an_estimate() -> None:
-    engine = LogProbability()
-    engine.load()
-    estimates = engine.estimate([("a", "b", math.log(0.8)), ("a", "b", None), ("a", "b", 0.0)])
+    estimates = [probability(logprob) for logprob in (math.log(0.8), None, 0.0)]
     assert estimates == [pytest.approx(0.8), None, 1.0]
     assert probability(1e-9) == 1.0  # rounding may leave a mean above 0
 

@@ -8,24 +8,24 @@ from typing import Any
 import pytest
 
 from pipeline.core.types import Check
-from pipeline.records.events import FaultEvent, SongEvent
+from pipeline.records.events import FaultEvent, Record, SongEvent
 from pipeline.records.health import Dropped
 from pipeline.records.summary import (
     BINS_MS,
     TIMES,
-    PauseHistogram,
-    SummaryBuilder,
     SummaryRecord,
     TermCount,
-    TermTally,
+    pause_counts,
+    summarized,
+    term_counts,
 )
 from pipeline.records.utterance import UtteranceRecord
 from scripts.support.records import health_record
 from tests.support.utterances import draft, final, kept
 
 
-def summary(tally: SummaryBuilder) -> SummaryRecord:
-    return tally.summary(utc="now", session="s", dropped_records=4, pairs=1, review=2)
+def summary(*records: Record) -> SummaryRecord:
+    return summarized(records, utc="now", session="s", dropped_records=4, pairs=1, review=2)
 
 
 def spoken(**changes: Any) -> UtteranceRecord:
@@ -33,32 +33,32 @@ def spoken(**changes: Any) -> UtteranceRecord:
 
 
 def test_a_session_without_a_word() -> None:
-    made = summary(SummaryBuilder())
+    made = summary()
     assert (made.utterances, made.corrected_share, made.latencies) == (0, None, {})
     assert made.dropped == {"records": 4}
 
 
 def test_lost_tails_are_counted_and_those_that_a_second_look_gave() -> None:
-    tally = SummaryBuilder()
-    tally.add(spoken(lost_tail_s=1.5, tail_recovered=True))
-    tally.add(spoken(lost_tail_s=2.0, tail_recovered=False))
-    tally.add(spoken(lost_tail_s=0.0, tail_recovered=False))
-    assert (summary(tally).lost_tails, summary(tally).recovered_tails) == (2, 1)
+    made = summary(
+        spoken(lost_tail_s=1.5, tail_recovered=True),
+        spoken(lost_tail_s=2.0, tail_recovered=False),
+        spoken(lost_tail_s=0.0, tail_recovered=False),
+    )
+    assert (made.lost_tails, made.recovered_tails) == (2, 1)
 
 
 def test_songs_are_counted_with_their_length() -> None:
-    tally = SummaryBuilder()
-    for held, to_s in [(True, 10.0), (False, 65.0), (True, 90.0)]:
-        from_s = 5.0 if to_s < 70 else 84.0
-        tally.add(SongEvent(utc="now", held=held, by="detector", from_s=from_s, to_s=to_s))
-    assert (summary(tally).songs, summary(tally).song_s) == (2, 60.0)
+    songs = [
+        SongEvent(utc="now", held=held, by="detector", from_s=from_s, to_s=to_s)
+        for held, from_s, to_s in [(True, 5.0, 10.0), (False, 5.0, 65.0), (True, 84.0, 90.0)]
+    ]
+    made = summary(*songs)
+    assert (made.songs, made.song_s) == (2, 60.0)
 
 
 def test_what_was_filtered_has_no_decision() -> None:
-    tally = SummaryBuilder()
-    tally.add(spoken(filtered="no-speech", quality=None, flags=("no-speech-prob:reject",)))
-    tally.add(spoken())
-    made = summary(tally)
+    flags = ("no-speech-prob:reject",)
+    made = summary(spoken(filtered="no-speech", quality=None, flags=flags), spoken())
     assert made.filtered == {"no-speech": 1}
     assert made.decisions == {"moderate": 1}
     assert made.flags == {"no-speech-prob:reject": 1}
@@ -68,18 +68,15 @@ def test_exclusions_are_counted_each() -> None:
     judged = spoken().quality
     assert judged is not None
     quality = replace(judged, decision="reject")
-    tally = SummaryBuilder()
-    tally.add(spoken(quality=replace(quality, excluded=("too-short", "length-ratio"))))
-    tally.add(spoken(quality=replace(quality, excluded=("too-short",))))
-    assert summary(tally).excluded == {"too-short": 2, "length-ratio": 1}
+    both = spoken(quality=replace(quality, excluded=("too-short", "length-ratio")))
+    one = spoken(quality=replace(quality, excluded=("too-short",)))
+    assert summary(both, one).excluded == {"too-short": 2, "length-ratio": 1}
 
 
 def test_a_rule_counts_each_time_an_utterance_once() -> None:
     (god,) = spoken().corrections
-    tally = SummaryBuilder()
-    tally.add(spoken(corrections=(god, god, replace(god, rule="zion"))))
-    tally.add(spoken(corrections=()))
-    made = summary(tally)
+    corrected = spoken(corrections=(god, god, replace(god, rule="zion")))
+    made = summary(corrected, spoken(corrections=()))
     assert made.corrections == {"god": 2, "zion": 1}
     assert made.corrected_share == 0.5
 
@@ -91,29 +88,26 @@ def test_a_rule_counts_each_time_an_utterance_once() -> None:
 def test_percentiles_are_values_that_occurred(
     values: list[float], p50_ms: float, p95_ms: float
 ) -> None:
-    tally = SummaryBuilder()
-    for value in values:
-        tally.add(spoken(final_ms=value))
-    made = summary(tally).latencies["final_ms"]
+    made = summary(*(spoken(final_ms=value) for value in values)).latencies["final_ms"]
     assert (made.count, made.p50_ms, made.p95_ms) == (len(values), p50_ms, p95_ms)
 
 
 def test_the_last_health_counts_and_faults_by_code() -> None:
-    tally = SummaryBuilder()
+    records: list[Record] = []
     for audio_s, blocks in ((10.0, 0), (20.0, 5)):
         dropped = Dropped(blocks=blocks, records=0, partials=1, drafts=0)
-        tally.add(health_record(audio_s=audio_s, dropped=dropped))
-    for code in ("final-late", "stt-failed", "final-late"):
-        tally.add(FaultEvent(utc="now", stage="translate", code=code, message="Late."))
-    made = summary(tally)
+        records.append(health_record(audio_s=audio_s, dropped=dropped))
+    records += [
+        FaultEvent(utc="now", stage="translate", code=code, message="Late.")
+        for code in ("final-late", "stt-failed", "final-late")
+    ]
+    made = summary(*records)
     assert (made.audio_s, made.dropped["blocks"], made.dropped["records"]) == (20.0, 5, 4)
     assert made.faults == {"final-late": 2, "stt-failed": 1}
 
 
 def test_a_time_that_no_utterance_has_is_left_out() -> None:
-    tally = SummaryBuilder()
-    tally.add(spoken(final_ms=None))
-    assert set(summary(tally).latencies) == set(TIMES) - {"final_ms", "held_ms"}
+    assert set(summary(spoken(final_ms=None)).latencies) == set(TIMES) - {"final_ms", "held_ms"}
 
 
 def test_every_time_of_a_record_is_told() -> None:
@@ -122,23 +116,25 @@ def test_every_time_of_a_record_is_told() -> None:
 
 
 def test_eager_runs_resumptions_and_pauses_are_counted() -> None:
-    tally = SummaryBuilder()
-    tally.add(spoken(eager=True, cancelled_runs=2, reopened=1, pauses_ms=(96, 320)))
-    tally.add(spoken(pause_before_ms=999))
-    tally.add(spoken(eager=True, pause_before_ms=1000))
-    made = summary(tally)
+    made = summary(
+        spoken(eager=True, cancelled_runs=2, reopened=1, pauses_ms=(96, 320)),
+        spoken(pause_before_ms=999),
+        spoken(eager=True, pause_before_ms=1000),
+    )
     assert (made.eager, made.cancelled_runs, made.reopened, made.splits) == (2, 2, 1, 1)
     assert {key: n for key, n in made.pauses["inside"].items() if n} == {"96": 1, "300": 1}
     assert {key: n for key, n in made.pauses["between"].items() if n} == {"600": 1, "1000": 1}
 
 
 def test_silences_are_counted_by_the_beginning_of_their_bin() -> None:
-    histogram = PauseHistogram()
-    record = spoken()
-    histogram.add(replace(record, pauses_ms=(64, 95, 96, 199, 5000), pause_before_ms=640))
-    histogram.add(replace(record, pauses_ms=(), pause_before_ms=None))
-    histogram.add(replace(record, pauses_ms=(), pause_before_ms=32))
-    inside, between = histogram.counts["inside"], histogram.counts["between"]
+    counts = pause_counts(
+        [
+            spoken(pauses_ms=(64, 95, 96, 199, 5000), pause_before_ms=640),
+            spoken(pauses_ms=(), pause_before_ms=None),
+            spoken(pauses_ms=(), pause_before_ms=32),
+        ]
+    )
+    inside, between = counts["inside"], counts["between"]
     assert {key: count for key, count in inside.items() if count} == {
         "64": 2, "96": 1, "160": 1, "2000": 1,
     }  # fmt: skip
@@ -147,16 +143,14 @@ def test_silences_are_counted_by_the_beginning_of_their_bin() -> None:
 
 
 def test_each_entry_is_counted_by_what_became_of_it() -> None:
-    tally = TermTally()
     right = Check("term", "right", "covenant", "pacto", "pacto", "covenant")
     many = Check("term", "right", "covenants", "pactos", "pactos", "covenant")
     other = Check("term", "right", "covenant", "alianza", "alianza", "covenant")
     repaired = Check("term", "repaired", "covenant", "acuerdo", "pacto", "covenant")
     refused = Check("term", "doubtful", "grace", "", "gracia", "grace")
-    tally.add([right, refused, Check("number", "doubtful", "12")], "es")
-    for check in (many, other, repaired):
-        tally.add([check], "es")
-    assert tally.counts == {
+    number = Check("number", "doubtful", "12")
+    said = ((right, refused, number), (many,), (other,), (repaired,))
+    assert term_counts(spoken(checks=checks) for checks in said) == {
         "covenant": TermCount(seen=4, right=3, repaired=1, refused=0, consistency=0.75),
         "grace": TermCount(seen=1, right=0, repaired=0, refused=1, consistency=None),
     }

@@ -30,7 +30,7 @@ def test_what_is_added_to_a_language_is_in_its_files_only(tmp_path: Path) -> Non
     }
     message = CaptionBoard("s", "en", "fr", 10).show(caption(1, "grace", "grâce", final=True))
     assert message is not None
-    captions.files["fr"].add(message)
+    captions.add(message, "fr")
     assert len(captions) == 1
     captions.flush()
     assert (len(captions), captions.lost) == (0, 0)

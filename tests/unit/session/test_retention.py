@@ -12,6 +12,7 @@ import pytest
 
 from pipeline.church.notes.notes import Notes, written
 from pipeline.church.notes.notes_files import read_notes
+from pipeline.config.section import Session as SessionSettings
 from pipeline.session.reader import session_name, start_utc
 from pipeline.session.retention import discard_failed_start, discard_if_empty, prune
 from tests.support.recorder import recorder, spoken
@@ -46,13 +47,8 @@ def run(
     running: str = "",
     now_utc: datetime = NOW,
 ) -> list[str]:
-    gone = prune(
-        tmp_path,
-        keep_days=keep_days,
-        keep_mb=keep_mb,
-        running=tmp_path / (running or NAMES[-1]),
-        now_utc=now_utc,
-    )
+    keeping = SessionSettings(keep_days=keep_days, keep_mb=keep_mb)
+    gone = prune(keeping, tmp_path / (running or NAMES[-1]), now_utc)
     return [path.name for path in gone]
 
 

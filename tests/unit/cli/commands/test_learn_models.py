@@ -8,7 +8,7 @@ import pytest
 
 from pipeline.cli.main import main
 from pipeline.core.resources import bundled
-from pipeline.learning.compare import read_comparisons
+from pipeline.learning.compare import COMPARISONS
 from pipeline.learning.data.folder import DataFolder
 
 pytestmark = pytest.mark.usefixtures("elsewhere")
@@ -57,6 +57,6 @@ def test_a_slow_machine_compares_with_a_part_of_each_set(
     base = ["learn", "compare", "starter", "starter", "--role", "marian", "--data", "learning"]
     assert main([*base, "--sentences", "2"]) == 1, "two sentences cannot say that nothing is lost"
     assert "At most 2 of each set were asked" in capsys.readouterr().out
-    (kept,) = read_comparisons(DataFolder(Path("learning")))
+    (kept,) = COMPARISONS.read(DataFolder(Path("learning")))
     assert kept.at_most == 2
     assert {each.count for each in kept.measured} == {2}

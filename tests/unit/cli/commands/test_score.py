@@ -15,7 +15,6 @@ from pipeline.cli.commands.score import refile
 from pipeline.cli.main import main
 from pipeline.core.errors import SessionError
 from pipeline.evaluation.rescore import QualityRecord, judge_again
-from pipeline.records.quality import LogProbability
 from pipeline.review.store import Review
 from pipeline.session import reader
 from pipeline.session.recorder import SessionRecorder
@@ -105,7 +104,7 @@ def folder(tmp_path: Path) -> Path:
 
 def judged(folder: Path, **scores: float) -> list[QualityRecord]:
     """Return the judgement of a session, with `scores` instead of some of its own: `u1=0.3`."""
-    made = judge_again(reader.Session(folder).utterances, LogProbability())
+    made = judge_again(reader.Session(folder).utterances)
     return [
         replace(
             each,

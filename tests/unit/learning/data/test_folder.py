@@ -13,7 +13,7 @@ import soundfile
 
 from pipeline.config.section import Session as SessionSettings
 from pipeline.core.errors import LearningError
-from pipeline.learning.compare import read_comparisons
+from pipeline.learning.compare import COMPARISONS
 from pipeline.learning.data.collect import CollectSettings, collect
 from pipeline.learning.data.folder import (
     DataFolder,
@@ -24,7 +24,7 @@ from pipeline.learning.data.folder import (
     write_metadata,
 )
 from pipeline.learning.data.harvest import harvest
-from pipeline.learning.deploy import read_deployments
+from pipeline.learning.deploy import DEPLOYMENTS
 from tests.support.services import GOOD, NAME, UNSURE, decide, hold, tone
 
 
@@ -66,8 +66,8 @@ def test_a_damaged_line_is_named_with_one_code_for_all_ledgers(tmp_path: Path) -
     data = DataFolder(tmp_path)
     for name, read in (
         ("ledger.jsonl", data.ledger),
-        ("comparisons.jsonl", partial(read_comparisons, data)),
-        ("deployed.jsonl", partial(read_deployments, data)),
+        ("comparisons.jsonl", partial(COMPARISONS.read, data)),
+        ("deployed.jsonl", partial(DEPLOYMENTS.read, data)),
     ):
         (tmp_path / name).write_text('{"utc": 1}\n{}\n')
         with pytest.raises(LearningError, match=f"{name}, line 1") as raised:

@@ -10,8 +10,8 @@ import pytest
 
 from pipeline.config.section import Session as SessionSettings
 from pipeline.core.errors import LearningError
-from pipeline.learning.data.folder import keep_sound, write_metadata
-from pipeline.learning.data.harvest import harvest, read_harvest, write_harvest
+from pipeline.learning.data.folder import DataFolder, keep_sound, write_metadata
+from pipeline.learning.data.harvest import harvest
 from pipeline.learning.data.pairs import pair_line, parse_line
 from pipeline.records.utterance import FinalRecord, judged
 from pipeline.review.store import Review
@@ -110,9 +110,11 @@ def test_what_was_left_untranslated_is_learnt_only_as_a_reviewer_translates_it(
 
 def test_it_is_kept_and_read_back(folder: Path, tmp_path: Path) -> None:
     found = harvest(folder, ["Ezra"])
-    write_harvest(tmp_path / "one.json", found)
-    assert read_harvest(tmp_path / "one.json") == found
-    (tmp_path / "one.json").write_bytes(b"{")
+    data = DataFolder(tmp_path)
+    (tmp_path / "sessions").mkdir()
+    data.write_json("sessions/one.json", found)
+    assert data.harvest("one") == found
+    data.session_file("one").write_bytes(b"{")
     with pytest.raises(LearningError) as raised:
-        read_harvest(tmp_path / "one.json")
+        data.harvest("one")
     assert raised.value.code == "harvest-unreadable"

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from pipeline.core.errors import EngineError, ModelError
-from pipeline.evaluation.comet import MODEL, CometKiwi
+from pipeline.evaluation.rescore import MODEL, CometKiwi
 
 
 class Checkpoint:
@@ -69,7 +69,7 @@ def test_scores_come_back_in_order_and_within_bounds(package: SimpleNamespace) -
     engine.load()
     assert package.names == [MODEL]
     assert package.paths == ["/cache/checkpoints/model.ckpt"]
-    captions = [("a", "12345", -0.1), ("a", "", None), ("a", "x" * 20, -3.0)]
+    captions = [("a", "12345"), ("a", ""), ("a", "x" * 20)]
     assert engine.estimate(captions) == [pytest.approx(0.4), 0.0, 1.0]
     assert engine.estimate([]) == []
 
@@ -92,4 +92,4 @@ def test_a_failure_has_a_code(package: SimpleNamespace) -> None:
     engine.load()
     package.checkpoint.fails = True
     with pytest.raises(EngineError, match="out of memory"):
-        engine.estimate([("a", "b", None)])
+        engine.estimate([("a", "b")])
