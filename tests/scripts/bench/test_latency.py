@@ -53,7 +53,7 @@ def test_a_section_takes_the_place_of_its_older_one_and_explains_once(tmp_path: 
     text = page.read_text("utf-8")
     assert text.startswith("# Benchmarks\n\nHow to read.\n\n## A hall\n\nfull\n\n## Live: sermon")
     assert [text.count(f"## Live: {name}, starter\n") for name in ("sermon", "pauses")] == [1, 1]
-    assert text.count("Erasure is words") == 1
+    assert text.count("Erasure: words") == 1
     assert text.count("## A hall") == 1
 
 

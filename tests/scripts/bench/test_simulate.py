@@ -73,7 +73,7 @@ def test_a_table_has_a_section_of_its_own_and_one_explanation(tmp_path: Path) ->
         simulate.write(file, name, table)
     text = file.read_text()
     assert text.count("## Simulated: ") == 2
-    assert text.count("as if computing took no time") == 1
+    assert text.count("Made by") == 1
     assert text.count("| these |") == 2
 
 
