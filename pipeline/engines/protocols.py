@@ -81,8 +81,8 @@ class TranslationRequest:
     wanted: tuple[WantedTerm, ...] = ()
     """Church words of the text; missing translations of them are inserted where they fit."""
     rivals: tuple[str, ...] | None = None
-    """Translations by other engines. If set, these and the engine's own are judged and returned as
-    `alternatives`. None: one translation is enough."""
+    """Translations by other engines. If set, several translations, these included, are judged and
+    returned as `alternatives`. None: one translation is enough."""
     previous: SentencePair | None = None
     """The sentence right before: it decides what "it" and "so do I" mean."""
 

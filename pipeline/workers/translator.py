@@ -34,7 +34,7 @@ _STREAM_S = 0.25
 """Least time between two updates of a streamed final on the screen."""
 
 _SLOW_S = 2.0
-"""If the last final took longer, its answer is not compared with others, and it is streamed."""
+"""If the last final took longer, the engine makes one answer only and streams it."""
 _SECOND = 1.5
 """Weight of the quick translator's score relative to the final translator's own."""
 _TAKEN_BACK = 0.1
@@ -210,7 +210,7 @@ class Translate(Worker):
         # on: then the screens keep the text that they already show.
         is_over = draft.transcript.goes_on < HALF
         may_stream = final.stream and is_over and not self.settings.church.hold_doubtful
-        # If another caption waits, there is no time to compare answers.
+        # If another caption waits, there is time for one answer only.
         searches = final.search and self._scorer is not None and self._drafts.empty()
         # With several answers it is not known yet which one will be chosen.
         may_stream = may_stream and (not searches or self._took_s > _SLOW_S)

@@ -1,4 +1,8 @@
-"""Decode the answer to a prompt greedily.
+"""Decode the answer to a prompt greedily, and find another one.
+
+The likeliest answer need not consist of the likeliest tokens. Where two tokens were nearly equal,
+the second one is tried too, and the answer is decoded to its end from there. The first answer
+serves as its draft, so most tokens are only checked.
 
 The next tokens are guessed from a draft in the target language: speculative decoding (Leviathan et
 al. 2023, "Fast Inference from Transformers via Speculative Decoding") with another translator's
@@ -25,6 +29,8 @@ class Written:
     tokens: list[int] = field(default_factory=list)
     logprobs: list[float] = field(default_factory=list)
     """One for each token, and one for the end token if there is one."""
+    rivals: list[tuple[int, float]] = field(default_factory=list)
+    """For each log-probability a rival token, and how much likelier it was (mostly below 0)."""
     drafted: int = 0
     """Number of tokens that the draft predicted."""
     stopped: Literal["end", "length", "loop"] = "length"
@@ -57,12 +63,18 @@ class Decoding:
     check: Callable[[], None]
     """Called for each token; may raise."""
 
-    def write(self, draft: Draft, grow: Callable[[bytes], None]) -> Written:
-        """Decode the answer; `grow` gets the bytes of each token."""
-        written = Written()
+    def write(
+        self, draft: Draft, grow: Callable[[bytes], None], begun: Written | None = None
+    ) -> Written:
+        """Decode the answer, or the rest of `begun`, whose tokens are evaluated.
+
+        `grow` gets the bytes of each token.
+        """
+        written = begun or Written()
         made = written.tokens
-        for token, logprob, foretold in self._greedy(draft, made):
+        for token, logprob, foretold, rival in self._greedy(draft, made):
             written.logprobs.append(logprob)
+            written.rivals.append(rival)
             if self.ends(token):
                 written.stopped = "end"
                 break
@@ -79,15 +91,37 @@ class Decoding:
                 break
         return written
 
-    def _greedy(self, draft: Draft, made: Sequence[int]) -> Iterator[tuple[int, float, bool]]:
-        """Yield each token, its log-probability, and whether it was guessed correctly.
+    def branch(self, prompt: Sequence[int], first: Written, end: Sequence[int]) -> Written | None:
+        """Return another answer to `prompt`; None if it loops or has no end.
+
+        It diverges from `first` where `first` was least sure of its token. `end` are the tokens
+        after an answer.
+        """
+        place = max(range(len(first.rivals)), key=lambda place: first.rivals[place][1])
+        token, gap = first.rivals[place]
+        # The rival's log-probability: the chosen token's plus the gap.
+        logprobs = [*first.logprobs[:place], first.logprobs[place] + gap]
+        if self.ends(token):
+            return Written(list(first.tokens[:place]), logprobs, stopped="end")
+        begun = Written([*first.tokens[:place], token], logprobs)
+        # The common prefix is in the cache: only the rest is evaluated.
+        self.model.prompt([*prompt, *begun.tokens], self.check)
+        # The first answer is the draft: after the rival, much of it comes again.
+        written = self.write(Draft([*first.tokens, *end]), lambda _: None, begun)
+        return written if written.stopped == "end" else None
+
+    def _greedy(
+        self, draft: Draft, made: Sequence[int]
+    ) -> Iterator[tuple[int, float, bool, tuple[int, float]]]:
+        """Yield each token, its log-probability, whether it was guessed, and its rival.
 
         It is the most likely token, or the draft's token if the bias keeps it. The caller adds it
         to `made`.
         """
         token, logprob = self._choose(draft, place_in(draft.tokens, made))
+        rival = self.model.rival(token)
         while True:
-            yield token, logprob, False
+            yield token, logprob, False, rival
             # 1 is for the token itself, which is fed before its guesses.
             most = min(self.guesses, self.model.room - 1)
             place = place_in(draft.tokens, made)
@@ -95,15 +129,17 @@ class Decoding:
             self.model.feed([token, *guesses], every=True)
             for count, guessed in enumerate(guesses):
                 token, logprob = self._choose(draft, (place or 0) + count, count)
+                rival = self.model.rival(token, count)
                 if token != guessed:
                     # Tokens after a wrong guess are in the cache and must be removed.
                     self.model.forget(len(guesses) - count)
                     break
-                yield token, logprob, True
+                yield token, logprob, True, rival
             else:
                 # The guesses are in `made` by now.
                 place = place_in(draft.tokens, made)
                 token, logprob = self._choose(draft, place, len(guesses))
+                rival = self.model.rival(token, len(guesses))
 
     def _choose(self, draft: Draft, place: int | None, fed: int = -1) -> tuple[int, float]:
         """Return the next token and its log-probability; `place` is the index of the draft's.

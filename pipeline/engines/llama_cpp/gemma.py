@@ -203,10 +203,10 @@ class Gemma:
         change the answer. (Another order of summation may decide between two equally likely tokens,
         mostly on a GPU.) With `standing` the draft changes the answer: a draft token stays unless
         the model clearly prefers another one, above all a token that is committed on screen.
-        Missing terms of `wanted` are inserted. The alternatives are its answer and `rivals`. A
-        starter translates sentence by sentence, as it was trained; with several sentences, each
-        one's rival is its draft. Each sentence gets the one before it as context, the first one
-        `previous` (docs/decisions/081).
+        Missing terms of `wanted` are inserted. The alternatives are its answer, another one that
+        diverges where it was least sure, and `rivals`. A starter translates sentence by sentence,
+        as it was trained; with several sentences, each one's rival is its draft. Each sentence
+        gets the one before it as context, the first one `previous` (docs/decisions/081).
         Raises EngineError: `final-late` after `deadline_s`, `text-too-long` for a word that does
         not fit the context, `gemma-failed` if llama.cpp reports an error; EngineCancelledError.
         """
@@ -277,7 +277,7 @@ class Gemma:
         words, began_s = WholeWords(self.target, grow), time.monotonic()
         guesses = self._draft(draft, standing)
         written = decoding.write(guesses, words.add)
-        # After a slow answer, a comparison would be late.
+        # After a slow first answer, several more would be late.
         is_quick = time.monotonic() - began_s < quick_s
         made = written.tokens
         kept = repetition.cut(made, written.loop, repeats) if written.loop else made
@@ -300,7 +300,7 @@ class Gemma:
             done = Repaired(text)
         found: tuple[Alternative, ...] = ()
         is_unsure = written.whole_mean < _SURE
-        if rivals and written.stopped == "end" and is_quick and is_unsure:
+        if rivals is not None and written.stopped == "end" and is_quick and is_unsure:
             missing = len(lacking(done.text, wanted))
             others = self._others(decoding, written, prompt, text, rivals)
             found = (
@@ -333,10 +333,13 @@ class Gemma:
         text: str,
         rivals: Sequence[str],
     ) -> list[Alternative]:
-        """Return the `rivals` of an answer `text`, as many as the deadline allows."""
+        """Return another answer than `text` and the `rivals`, as many as the deadline allows."""
         end = self._llama.tokenize(self._end, special=True)
         found: dict[str, Alternative] = {}
         try:
+            if branch := decoding.branch(prompt, first, end):
+                other = self._text(branch.tokens)
+                found[other] = Alternative(other, branch.mean, branch.whole_mean)
             scorer = AnswerScorer(
                 self._llama,
                 prompt,

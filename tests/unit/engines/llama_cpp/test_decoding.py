@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.engines.llama_cpp.decoding import Bias, Draft, count_within, place_in
+from pipeline.engines.llama_cpp.decoding import Bias, Decoding, Draft, count_within, place_in
+from pipeline.engines.llama_cpp.gemma import Gemma
 
 TOKENS = st.lists(st.integers(0, 5), max_size=20)
 
@@ -102,3 +103,27 @@ def test_pieces_within_a_beginning_are_counted_whole() -> None:
     assert count_within(pieces, " Dios am") == 2
     assert count_within(pieces, " Dios am\u00f3 a") == 3
     assert count_within(pieces, "") == 0
+
+
+def test_a_branch_parts_where_two_tokens_were_nearly_equal_and_ends(gemma: Gemma) -> None:
+    prompt, _, cap = gemma._prompt("He leads me beside still waters.")
+    model, end = gemma._llama, gemma._llama.tokenize("<end_of_turn>", special=True)
+    decoding = Decoding(model, cap=cap, repeats=1, guesses=2, ends=gemma._ends, check=lambda: None)
+    model.prompt(prompt, lambda: None)
+    first = decoding.write(Draft(), lambda _: None)
+    assert first.stopped == "end"
+    assert len(first.logprobs) == len(first.rivals) == len(first.tokens) + 1
+
+    least_sure = max(range(len(first.rivals)), key=lambda place: first.rivals[place][1])
+    branch = decoding.branch(prompt, first, end)
+    assert branch is not None
+    rival, gap = first.rivals[least_sure]
+    assert branch.tokens[: least_sure + 1] == [*first.tokens[:least_sure], rival]
+    assert branch.logprobs[least_sure] == pytest.approx(first.logprobs[least_sure] + gap)
+    assert gap < 0
+
+    # Decoding from the branch's first tokens, without a draft, gives the rest of the branch.
+    model.prompt([*prompt, *branch.tokens[: least_sure + 1]], lambda: None)
+    rest = decoding.write(Draft(), lambda _: None)
+    assert rest.tokens == branch.tokens[least_sure + 1 :]
+    assert sum(rest.logprobs) == pytest.approx(sum(branch.logprobs[least_sure + 1 :]), abs=0.05)

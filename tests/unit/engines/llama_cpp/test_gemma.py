@@ -445,7 +445,7 @@ def test_a_pronoun_means_what_was_said_before() -> None:
 class TestSearch:
     """Alternatives to the first translation, with the model's scores."""
 
-    def test_others_are_compared_with_its_own(self, gemma: Gemma) -> None:
+    def test_its_own_and_those_of_others(self, gemma: Gemma) -> None:
         text = "He leads me beside still waters."
         first = gemma.translate(text)
         rivals = ("El perro come piedras.", first.text.rsplit(" ", 1)[0])
@@ -453,7 +453,7 @@ class TestSearch:
         assert (made.text, made.avg_logprob) == (first.text, first.avg_logprob)
         assert made.alternatives[0].text == first.text
         by_text = {each.text: each.whole_logprob for each in made.alternatives}
-        assert set(by_text) == {first.text, *rivals}
+        assert len(by_text) == len(made.alternatives) >= 3
         # An unrelated text, and one that breaks off, score worse than the whole.
         assert max(by_text[each] for each in rivals) < by_text[first.text] - 0.5
 
