@@ -244,7 +244,7 @@ def engine_processes(settings: Settings, *, compare: bool, speech: bool = False)
     `compare` adds the second final translator, `speech` adds the speaker, if there is one.
     """
     second = compare_spec(settings) if compare else None
-    # First: if no model knows the pair, the advice names final translators, of which there are more.
+    # First: where no model here knows the pair, the advice names final translators, not quick ones.
     finals = _final_processes(settings)
     quick = {settings.translate.target: translator_process(settings, partial_spec(settings), QUICK)}
     extra = {each.translate.target: _extra_partial(each) for each in settings.by_target()}
