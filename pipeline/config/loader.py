@@ -273,7 +273,8 @@ def _explain(
     for detail in details[:_MOST_NAMED]:
         path = ".".join(str(part) for part in detail["loc"])
         path = old_paths.get(path, path)  # as it is written in the file
-        path = re.sub(r"translate\.also_spoken(\.\d+)?", "translate.source", path)
+        if path not in origins:  # it comes from a list of spoken languages
+            path = re.sub(r"translate\.also_spoken(\.\d+)?", "translate.source", path)
         # Keys below the path come first: a later layer has a table in place of a value.
         below = next((o for p, o in origins.items() if p.startswith(f"{path}.")), "")
         above = next((o for p, o in origins.items() if path.startswith(p)), "")

@@ -47,6 +47,7 @@ def test_a_damaged_file_is_taken_or_refused_by_its_name(tmp_path: Path, content:
 @example({"server.port": float("nan")})
 @example({"session.directory": "\0"})
 @example({"translate": 1, "translate.final.engine": "gemma"})
+@example({"translate.also_spoken": "None"})
 def test_any_value_of_any_key_is_taken_or_refused(tmp_path: Path, values: dict[str, Any]) -> None:
     tree: dict[str, Any] = {}
     for path, value in values.items():
