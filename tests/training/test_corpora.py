@@ -33,6 +33,7 @@ def files(tmp_path: Path) -> tuple[Path, Path]:
     return bible, tatoeba
 
 
+@pytest.mark.slow
 def test_whole_books_are_held_out_and_their_english_never_trained_on(
     files: tuple[Path, Path],
 ) -> None:
@@ -47,6 +48,7 @@ def test_whole_books_are_held_out_and_their_english_never_trained_on(
     assert [pair.en for pair in split.training["kjv"]] == ["God made."]
 
 
+@pytest.mark.slow
 def test_the_chapter_of_the_demo_is_neither_trained_on_nor_held_out(
     files: tuple[Path, Path],
 ) -> None:
@@ -58,6 +60,7 @@ def test_the_chapter_of_the_demo_is_neither_trained_on_nor_held_out(
     assert not [pair for pair in pairs if "lift" in pair.en]
 
 
+@pytest.mark.slow
 def test_the_choice_of_sentences_does_not_depend_on_the_order_of_the_file(
     files: tuple[Path, Path],
 ) -> None:
@@ -70,6 +73,7 @@ def test_the_choice_of_sentences_does_not_depend_on_the_order_of_the_file(
     assert len(first.training["tatoeba"]) == 30
 
 
+@pytest.mark.slow
 def test_sermon_phrases_are_a_source_and_may_be_absent(
     files: tuple[Path, Path], tmp_path: Path
 ) -> None:
@@ -104,6 +108,7 @@ OTHER_BIBLE = [
 ]
 
 
+@pytest.mark.slow
 def test_another_language_has_the_same_verses_held_out(
     files: tuple[Path, Path], tmp_path: Path
 ) -> None:

@@ -29,6 +29,7 @@ def rows() -> list[dict[str, str]]:
         return list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
 
 
+@pytest.mark.slow
 def test_church_talk_is_whole_and_nothing_of_it_is_measured_with(
     rows: list[dict[str, str]],
 ) -> None:
@@ -39,6 +40,7 @@ def test_church_talk_is_whole_and_nothing_of_it_is_measured_with(
     assert twins.twins(english, measured()) == set()
 
 
+@pytest.mark.slow
 def test_every_row_is_learnt_in_both_languages(rows: list[dict[str, str]]) -> None:
     for lang in ("es", "fr"):
         learnt = {
