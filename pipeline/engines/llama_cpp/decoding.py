@@ -64,17 +64,24 @@ class Decoding:
     """Called for each token; may raise."""
 
     def write(
-        self, draft: Draft, grow: Callable[[bytes], None], begun: Written | None = None
+        self,
+        draft: Draft,
+        grow: Callable[[bytes], None],
+        begun: Written | None = None,
+        *,
+        rivals: bool = False,
     ) -> Written:
         """Decode the answer, or the rest of `begun`, whose tokens are evaluated.
 
-        `grow` gets the bytes of each token.
+        `grow` gets the bytes of each token. `rivals`: record rivals too, for `branch`.
         """
         written = begun or Written()
         made = written.tokens
-        for token, logprob, foretold, rival in self._greedy(draft, made):
+        for token, logprob, foretold, fed in self._greedy(draft, made):
             written.logprobs.append(logprob)
-            written.rivals.append(rival)
+            # It searches the whole vocabulary, so only where it is needed.
+            if rivals:
+                written.rivals.append(self.model.rival(token, fed))
             if self.ends(token):
                 written.stopped = "end"
                 break
@@ -110,36 +117,32 @@ class Decoding:
         written = self.write(Draft([*first.tokens, *end]), lambda _: None, begun)
         return written if written.stopped == "end" else None
 
-    def _greedy(
-        self, draft: Draft, made: Sequence[int]
-    ) -> Iterator[tuple[int, float, bool, tuple[int, float]]]:
-        """Yield each token, its log-probability, whether it was guessed, and its rival.
+    def _greedy(self, draft: Draft, made: Sequence[int]) -> Iterator[tuple[int, float, bool, int]]:
+        """Yield each token, its log-probability, whether it was guessed, and what it follows.
 
         It is the most likely token, or the draft's token if the bias keeps it. The caller adds it
-        to `made`.
+        to `made`. It follows a token of the last feed, given by its place there.
         """
+        fed = -1
         token, logprob = self._choose(draft, place_in(draft.tokens, made))
-        rival = self.model.rival(token)
         while True:
-            yield token, logprob, False, rival
+            yield token, logprob, False, fed
             # 1 is for the token itself, which is fed before its guesses.
             most = min(self.guesses, self.model.room - 1)
             place = place_in(draft.tokens, made)
             guesses = draft.tokens[place : place + most] if place is not None else []
             self.model.feed([token, *guesses], every=True)
-            for count, guessed in enumerate(guesses):
-                token, logprob = self._choose(draft, (place or 0) + count, count)
-                rival = self.model.rival(token, count)
+            for fed, guessed in enumerate(guesses):
+                token, logprob = self._choose(draft, (place or 0) + fed, fed)
                 if token != guessed:
                     # Tokens after a wrong guess are in the cache and must be removed.
-                    self.model.forget(len(guesses) - count)
+                    self.model.forget(len(guesses) - fed)
                     break
-                yield token, logprob, True, rival
+                yield token, logprob, True, fed
             else:
                 # The guesses are in `made` by now.
-                place = place_in(draft.tokens, made)
-                token, logprob = self._choose(draft, place, len(guesses))
-                rival = self.model.rival(token, len(guesses))
+                place, fed = place_in(draft.tokens, made), len(guesses)
+                token, logprob = self._choose(draft, place, fed)
 
     def _choose(self, draft: Draft, place: int | None, fed: int = -1) -> tuple[int, float]:
         """Return the next token and its log-probability; `place` is the index of the draft's.

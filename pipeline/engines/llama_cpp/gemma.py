@@ -276,7 +276,7 @@ class Gemma:
         )
         words, began_s = WholeWords(self.target, grow), time.monotonic()
         guesses = self._draft(draft, standing)
-        written = decoding.write(guesses, words.add)
+        written = decoding.write(guesses, words.add, rivals=rivals is not None)
         # After a slow first answer, several more would be late.
         is_quick = time.monotonic() - began_s < quick_s
         made = written.tokens

@@ -110,7 +110,7 @@ def test_a_branch_parts_where_two_tokens_were_nearly_equal_and_ends(gemma: Gemma
     model, end = gemma._llama, gemma._llama.tokenize("<end_of_turn>", special=True)
     decoding = Decoding(model, cap=cap, repeats=1, guesses=2, ends=gemma._ends, check=lambda: None)
     model.prompt(prompt, lambda: None)
-    first = decoding.write(Draft(), lambda _: None)
+    first = decoding.write(Draft(), lambda _: None, rivals=True)
     assert first.stopped == "end"
     assert len(first.logprobs) == len(first.rivals) == len(first.tokens) + 1
 
