@@ -49,7 +49,8 @@ class StoredFile(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    path: str
+    # No file name has a null byte; Path.stat() would raise ValueError for one.
+    path: str = Field(pattern=r"^[^\x00]+$")
     size_bytes: int
     sha256: str
 

@@ -74,6 +74,7 @@ def test_a_damaged_registry_is_taken_or_refused_by_its_name(tmp_path: Path, cont
 @pytest.mark.slow
 @FUZZ
 @given(damaged(orjson.dumps(MANIFEST)) | MANIFESTS)
+@example(orjson.dumps({**MANIFEST, "files": [{"path": "\0", "size_bytes": 0, "sha256": ""}]}))
 def test_any_manifest_is_taken_or_refused(tmp_path: Path, content: bytes) -> None:
     store = ModelLibrary(tmp_path)
     (tmp_path / "mine").mkdir(exist_ok=True)
