@@ -53,7 +53,7 @@ class OutputFeed:
         now: Callable[[], datetime],
         side: Side = "target",
         lang: str = "",
-        last_id: int = -1,
+        last_id: int = 0,
     ) -> None:
         """`now` returns the time with its zone. `side` is the part of a caption that is shown:
         `source` is what was said. `lang` is its language. `last_id` is the newest caption of a
@@ -65,7 +65,7 @@ class OutputFeed:
         self._now = now
         self._screens: list[Outlet] = []
         self._streams: list[Outlet] = []
-        # The newest caption that screens have shown; ids begin at 0.
+        # The newest caption that screens have shown; ids begin at 1.
         self._last = last_id
         self._text = ""
         self._is_blank = False

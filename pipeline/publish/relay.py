@@ -46,8 +46,14 @@ class Feed:
         """The last published status of the service; None before the first."""
         self._early: dict[str, deque[StreamCaption]] = {}
         """Captions of a session whose status is not known yet, by language."""
-        # While it is set, displays show that nothing comes, whatever the status is.
         self._is_lost = False
+
+    @property
+    def state(self) -> State:
+        """What displays show: "fault" while nothing comes, whatever the last status was."""
+        if self._is_lost:
+            return "fault"
+        return self.status.state if self.status else "starting"
 
     @property
     def board(self) -> CaptionBoard:
@@ -221,10 +227,9 @@ class Relay:
 
     def _health(self) -> HealthRecord:
         status = self.feed.status
-        state: State = status.state if status else "starting"
         return HealthRecord(
             utc=utc_now(),
-            state=state,
+            state=self.feed.state,
             reason="",
             mode=status.mode if status else "live",
             session=status.session if status else "",

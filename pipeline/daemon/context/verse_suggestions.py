@@ -52,7 +52,7 @@ class VerseSuggestions:
         self._expected: Sequence[Reference] = ()
         self._suggested: Reference | None = None
         self._at_s = 0.0
-        self._last_id = -1
+        self._last_id = 0
         self.suggestion = SuggestionMessage()
         """The current suggestion to operators; without a `ref` there is none."""
 

@@ -387,4 +387,5 @@ def test_a_dark_screen_stays_dark_when_nothing_comes_any_more(feed: Feed) -> Non
         feed.take(replace(STATUS, state=state))
         feed.lose()
         states.append(feed._hub._state)
+        assert feed.state == states[-1]
     assert states == ["fault", "blank"]
