@@ -486,6 +486,9 @@ def test_a_level_is_for_all_weights(
 ) -> None:
     assert fine_tune(files, base, tmp_path, "--level", "Q4_0") != 0
     assert "rank-wrong" in capsys.readouterr().err
+    at_level = ("--level", "Q4_0", "--rank", "0", "--workers", "2")
+    assert fine_tune(files, base, tmp_path, *at_level) != 0
+    assert "workers-wrong" in capsys.readouterr().err
 
 
 def test_what_cannot_be_gone_on_from_is_said(

@@ -427,6 +427,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.rank and (options.level or options.device != "cpu"):
             option = "--level" if options.level else "--device"
             raise ModelError("rank-wrong", f"{option} is for all weights.", "Give --rank 0.")
+        if options.level and options.workers > 1:
+            # Each step puts rounded weights into the shared memory and takes the fine ones back
+            # afterwards: another worker would take the rounded ones for the fine ones.
+            raise ModelError(
+                "workers-wrong", "--level takes one process.", "Give --threads instead of --workers."
+            )
         splits = corpora.splits_of(options)
         if not options.merge:
             run(options, splits)
