@@ -431,7 +431,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             # Each step puts rounded weights into the shared memory and takes the fine ones back
             # afterwards: another worker would take the rounded ones for the fine ones.
             raise ModelError(
-                "workers-wrong", "--level takes one process.", "Give --threads instead of --workers."
+                "workers-wrong",
+                "--level takes one process.",
+                "Give --threads instead of --workers.",
             )
         splits = corpora.splits_of(options)
         if not options.merge:
