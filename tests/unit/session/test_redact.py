@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -21,12 +22,14 @@ from pipeline.core.formats import utc_now
 from pipeline.core.reports import Fault
 from pipeline.protocol.caption import SourceText
 from pipeline.records.events import DictionaryEvent
+from pipeline.session.reader import read_records
 from pipeline.session.recorder import SessionRecorder
 from pipeline.session.redact import Purges, finish_purges
+from pipeline.session.resume import Unfinished
 from scripts.support.journal import message
 from scripts.support.records import compare_record
 from tests.support.patience import wait_for
-from tests.support.recorder import lines, recorder, spoken
+from tests.support.recorder import STARTED, lines, recorder, spoken
 from tests.support.schemas import problems
 from tests.support.secret_words import PURGE, fill, secrets
 
@@ -85,6 +88,22 @@ def test_the_mark_of_a_removal_before_is_not_taken_for_that_of_the_next(tmp_path
     purges.begin()
     purges.do(lambda _: None)
     assert purges.marked.is_set()
+
+
+def test_what_the_summary_of_an_earlier_run_counted_goes_with_the_words(tmp_path: Path) -> None:
+    """A run that broke has a summary too; the next one goes on in the same files."""
+    before = recorder(tmp_path)
+    before.record(spoken(1, start_s=10.0, end_s=12.0))
+    assert before.close(5.0)
+    rule = b'"god"'
+    assert rule in (before.folder / "summary.json").read_bytes()
+    records = tuple(read_records(before.folder))
+    made = recorder(tmp_path, earlier=Unfinished(before.folder, STARTED, (), records))
+    made.purge(Redaction(5.0, 15.0))
+    settled(made)
+    assert [path.name for path in made.folder.iterdir() if rule in path.read_bytes()] == []
+    assert made.close(5.0)
+    assert json.loads((made.folder / "summary.json").read_bytes())["corrections"] == {}
 
 
 def test_what_was_on_its_way_to_the_files_never_gets_there(tmp_path: Path) -> None:
