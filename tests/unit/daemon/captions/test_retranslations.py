@@ -238,6 +238,18 @@ def test_what_an_operator_has_changed_is_left_alone(
     assert (owed.board.message(4).target.text, owed.board.message(2).target.text) == (shown, "")
 
 
+def test_a_printed_verse_stays_when_its_translation_comes_late(owed: Owed) -> None:
+    owed.setting.set("church.hold_doubtful", True)
+    verse = Verse("Juan 3:16", "Porque de tal manera amó Dios al mundo", "RV", "es")
+    owed.board.put_verse(4, verse)
+    owed.look()
+    asked = owed.setting.hearing.asked[-1]
+    made = Caption(asked.transcript, "es", "Dios amaba", "gemma", final=True, is_doubtful=True)
+    owed.setting.targets.take(Retranslated(asked.ticket, made, "es"))
+    message = owed.board.message(4)
+    assert (message.verse, message.target.text, message.doubtful) == (verse, "Dios amaba", False)
+
+
 def test_what_is_off_the_record_is_not_translated(owed: Owed) -> None:
     owed.look()
     owed.setting.commands.obey(command("off-record"))
