@@ -444,13 +444,3 @@ def test_it_is_tried_again_and_used_as_soon_as_it_works(monkeypatch: pytest.Monk
     time.sleep(0.12)
     assert steady.probability(LOUD) == 0.25
     assert steady.degraded_reason == ""
-
-
-def test_one_that_works_is_used_as_it_is() -> None:
-    reports: list[Report] = []
-    steady = FallbackDetector(FakeDetector(), reports.append)
-    steady.load()
-    steady.reset()
-    assert steady.probability(LOUD) == 1.0
-    assert steady.probability(0 * LOUD) == 0.0
-    assert reports == []

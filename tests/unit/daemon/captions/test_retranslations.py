@@ -146,13 +146,6 @@ def test_of_two_corrections_the_later_holds(desk: CoordinatorFixture) -> None:
     assert texts(desk) == [("the grace", "la gracia")]
 
 
-def test_off_the_record_nothing_comes_back(desk: CoordinatorFixture) -> None:
-    correct(desk, "grace")
-    desk.commands.obey(command("off-record"))
-    answer(desk, "gracia", "marian")
-    assert texts(desk) == []
-
-
 def test_a_caption_that_has_left_the_history_is_left_alone(desk: CoordinatorFixture) -> None:
     correct(desk, "grace")
     for key in range(2, 20):
