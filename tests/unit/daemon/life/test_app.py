@@ -67,12 +67,6 @@ def test_a_final_translator_that_raises_costs_quality_not_content(tmp_path: Path
     assert {event["code"] for event in events(service, "fault")} == {"final-failed"}
 
 
-def test_a_slow_final_translator_costs_quality_not_content(tmp_path: Path) -> None:
-    service = Service(tmp_path, final=FakeTranslator("gemma", delay_s=0.2), fast=False)
-    assert service.run() == 0
-    assert sorted(number for number, _ in service.finals()) == list(range(1, len(SCRIPT) + 1))
-
-
 def test_a_final_translator_that_takes_its_time_is_not_behind(tmp_path: Path) -> None:
     service = Service(
         tmp_path,
