@@ -67,6 +67,12 @@ def test_a_final_translator_that_raises_costs_quality_not_content(tmp_path: Path
     assert {event["code"] for event in events(service, "fault")} == {"final-failed"}
 
 
+def test_a_slow_final_translator_costs_quality_not_content(tmp_path: Path) -> None:
+    service = Service(tmp_path, final=FakeTranslator("gemma", delay_s=0.2), fast=False)
+    assert service.run() == 0
+    assert sorted(number for number, _ in service.finals()) == list(range(1, len(SCRIPT) + 1))
+
+
 def test_a_final_translator_that_takes_its_time_is_not_behind(tmp_path: Path) -> None:
     service = Service(
         tmp_path,
@@ -107,6 +113,19 @@ def test_a_hanging_final_translator_is_taken_over_from_and_does_not_hold_up_the_
     assert "final-hangs" in {e.get("code") for e in service.records("event")}
     hang.set()
     service.app._group.targets[0].translate.join(5)  # type: ignore[union-attr]
+
+
+def test_without_any_translator_the_source_text_is_shown(tmp_path: Path) -> None:
+    service = Service(tmp_path, partial=None, final=FakeTranslator("gemma", fails=lambda _: True))
+    assert service.run() == 0
+    assert service.finals() == all_finals("source")
+
+
+def test_a_broken_recognizer_ends_the_daemon_with_code_1(tmp_path: Path) -> None:
+    recognizer = FakeRecognizer(SCRIPT, fails=lambda _: True)
+    service = daemon.Service(tmp_path, recognizer=recognizer)  # it fails five times in a row
+    assert service.run() == 1
+    assert [event["worker"] for event in events(service, "broken")] == ["transcribe"]
 
 
 def test_a_taken_port_is_told_before_an_engine_loads(tmp_path: Path) -> None:
