@@ -172,12 +172,14 @@ class CaptionBoard:
     ) -> CaptionMessage:
         """Show a later translation of a caption's source text; `marked` shows it as doubtful.
 
-        Raises ProtocolError.
+        A printed verse stays: its words were said. Raises ProtocolError.
         """
         old = self.message(caption_id)
         new = self._revised(old, old.source, target)
-        status = "" if final else old.status
-        return self._put(replace(new, final=final, status=status, doubtful=marked))
+        status, doubtful = "" if final else old.status, marked and old.verse is None
+        return self._put(
+            replace(new, final=final, status=status, verse=old.verse, doubtful=doubtful)
+        )
 
     def conclude(self, caption_id: int, *, marked: bool) -> CaptionMessage | None:
         """Make a corrected caption final as it is: no other translation will come.

@@ -16,6 +16,7 @@ from typing import Literal, get_args
 
 from pipeline.core.languages import language
 from pipeline.protocol.caption import CaptionMessage
+from pipeline.text.words import MARKS
 
 Side = Literal["source", "target"]
 """The source text or its translation."""
@@ -323,10 +324,10 @@ class _Words:
         return self._chars[end] - self._chars[start] - 1
 
 
+# Never before a vowel or a tone of Thai, which is a character of its own but belongs to a letter.
+_PIECE = re.compile(f".{{1,{LINE_CHARS}}}(?![{MARKS}])|.{{1,{LINE_CHARS}}}")
+
+
 def _split(text: str) -> list[str]:
-    return [
-        # Scripts without spaces, and addresses, are one long "word".
-        word[at : at + LINE_CHARS]
-        for word in text.split()
-        for at in range(0, len(word), LINE_CHARS)
-    ]
+    # Scripts without spaces, and addresses, are one long "word".
+    return [piece for word in text.split() for piece in _PIECE.findall(word)]

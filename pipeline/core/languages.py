@@ -42,6 +42,8 @@ class Language(BaseModel):
     ties: Words = frozenset()
     titles: Words = frozenset()
     numbered: Words = frozenset()
+    capital: Words = frozenset()
+    nouns: Literal["small", "capital"] = "small"
     worship: Words = frozenset()
     common: Words = frozenset()
     stock: tuple[str, ...] = ()
@@ -52,6 +54,11 @@ class Language(BaseModel):
     def has_spaces(self) -> bool:
         """Whether spaces separate its words."""
         return self.spaces == "words"
+
+    def keeps_capital(self, word: str) -> bool:
+        """Whether the first word of a sentence has its capital inside another sentence as well."""
+        is_noun = self.nouns == "capital" and word.casefold() not in self.common
+        return is_noun or word in self.capital
 
     @property
     def leaning(self) -> frozenset[str]:

@@ -152,7 +152,7 @@ def find_session(name: str, directory: Path) -> Path:
         return (spoken or existing)[-1]
     # A name in the folder of sessions comes before a path of the same name.
     for folder in (directory / name, Path(os.path.expanduser(name))):  # noqa: PTH111 - never raises
-        if name and (folder / JOURNAL).is_file():
+        if name and _is_session(folder):
             return folder
     if found := of_day(name, existing, date.today()):  # noqa: DTZ011 - the church's own day
         spoken = [folder for folder in found if (folder / JOURNAL).stat().st_size]
@@ -177,12 +177,18 @@ def find_session(name: str, directory: Path) -> Path:
 def sessions(directory: Path) -> list[Path]:
     """Return the sessions in a folder, the newest last; none if it cannot be read."""
     try:
-        folders = [folder for folder in directory.iterdir() if (folder / JOURNAL).is_file()]
+        folders = list(filter(_is_session, directory.iterdir()))
     except OSError:
         return []
     first = datetime.min.replace(tzinfo=UTC)
     # By time and not by name: when clocks go back, the names do as well.
     return sorted(folders, key=lambda folder: (started(folder.name) or first, folder.name))
+
+
+def _is_session(folder: Path) -> bool:
+    # Not `Path.is_file`: it raises for a folder that nobody may read, such as a disk's lost+found,
+    # and one such folder would hide all sessions.
+    return os.path.isfile(folder / JOURNAL)  # noqa: PTH113 - never raises
 
 
 def session_name(started_utc: datetime) -> str:

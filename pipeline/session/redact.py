@@ -30,8 +30,8 @@ from pipeline.session.training_pairs import NAMES
 log = structlog.get_logger()
 
 _REVIEWED = "reviewed.jsonl"
-_MADE_AGAIN = ("report.html", "*.tmp", *NAMES)
-"""Files that are simply deleted: they can be made again, or were left by a kill."""
+_MADE_AGAIN = ("report.html", "summary.json", "*.tmp", *NAMES)
+"""Files that are simply deleted: they are made again, or were left by a kill or an earlier run."""
 _WHOLE = {"srt": srt, "vtt": vtt, "txt": txt}
 _REMEMBERED = 20  # removals whose late records are still known
 

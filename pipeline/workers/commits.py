@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
 import structlog
 
 from pipeline.config.schema import Stt
+from pipeline.core.languages import language
 from pipeline.core.standing import Reopened, Standing
 from pipeline.core.types import SAMPLE_RATE, Caption, Correction, Transcript, Utterance
 from pipeline.text.commit_policy import (
@@ -94,8 +96,7 @@ class Commitments:
         lowers = rest.transcript.text[:1].islower() and not is_ended(self.lead)
 
         def whole(text: str) -> str:
-            at = len(text) - len(text.lstrip("¿¡")) + 1
-            text = text[:at].lower() + text[at:] if self.lead and lowers else text
+            text = _inside(text, rest.lang) if self.lead and lowers else text
             return f"{self.lead} {text}".strip()
 
         made = rest.translation
@@ -178,6 +179,15 @@ class Commitments:
             # The words were misheard: if the speaker goes on, the utterance starts fresh.
             self._id = None
         return replace(caption, stable=stable, revised=self._revised)
+
+
+def _inside(text: str, lang: str) -> str:
+    """Return a sentence as the end of another one: without the capital of its beginning."""
+    at = len(text) - len(text.lstrip("¿¡"))
+    first = re.match(r"\w*", text[at:])
+    if first and language(lang).keeps_capital(first.group()):
+        return text
+    return text[: at + 1].lower() + text[at + 1 :]
 
 
 def corrected(length: int, corrections: Sequence[Correction]) -> int:

@@ -77,6 +77,8 @@ class ServiceNotes:
         # A demonstration's notes are never written: a service would find them.
         self._is_kept = mode != "demo"
         self._upload = bytearray()
+        self._uploaded = ("", 0)
+        """Name and size of the file that is being added."""
         self._reading = asyncio.Lock()  # one file at a time: each may use a whole core
         self._writing = asyncio.Lock()
         self._terms: list[Term] = []
@@ -117,9 +119,11 @@ class ServiceNotes:
         Raises ProtocolError.
         """
         # A page that was closed during an upload has left an incomplete one.
+        file = part.file, part.size
         if part.at == 0:
-            self._upload = bytearray()
-        if part.at != len(self._upload):
+            self._upload, self._uploaded = bytearray(), file
+        # Another file: two pages add one at the same time.
+        if part.at != len(self._upload) or file != self._uploaded:
             raise ProtocolError("notes-incomplete", f"A part of {part.file} is missing: add again.")
         try:
             self._upload += base64.b64decode(part.data, validate=True)

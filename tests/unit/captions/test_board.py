@@ -107,12 +107,9 @@ def test_an_edit_to_the_same_words_and_a_hiding_make_a_partial_final(
     assert some(screen.hide(2)).final
 
 
-@pytest.mark.parametrize("change", [lambda b: b.edit(7, "x"), lambda b: b.hide(7)])
-def test_changing_an_unknown_caption_is_refused(change: object) -> None:
-    assert callable(change)
-    with pytest.raises(ProtocolError, match="Caption 7") as refused:
-        change(board())
-    assert refused.value.code == "unknown-caption"
+def test_changing_an_unknown_caption_is_refused() -> None:
+    with pytest.raises(ProtocolError, match=r"Caption 7.*\[unknown-caption\]"):
+        board().edit(7, "x")
 
 
 def test_retract_takes_a_partial_away_and_leaves_finals_and_strangers() -> None:
@@ -302,32 +299,12 @@ def test_a_caption_that_is_still_spoken_goes_on_after_it_was_put_back() -> None:
     assert shown(screen, 1, "grace", "gracia", final=True).revision == 4
 
 
-def test_a_filtered_text_does_not_come_back() -> None:
-    screen = board()
-    partial = shown(screen, 1, "thanks for watching", "gracias por ver")
-    screen.edit(1, "gracias")
-    assert screen.retract(1) is None
-    again = screen.put_back(partial)
-    assert (again.final, again.source.text, again.target.text) == (True, "", "")
-
-
-def test_a_hidden_caption_is_shown_again_with_both_texts_and_its_own_engine() -> None:
-    screen = board()
-    first = shown(screen, 1, "grace", "gracia", final=True, engine="gemma")
-    screen.hide(1)
-    again = some(screen.unhide(1))
-    assert (again.source, again.target, again.final) == (first.source, first.target, True)
-    assert screen.unhide(1) is None, "it is shown already"
-
-
 def test_what_an_operator_had_written_before_it_was_hidden_is_shown_again() -> None:
     screen = board()
     first = shown(screen, 1, "grace", "gracia", final=True, engine="gemma")
-    edited = screen.edit(1, "la gracia")
+    edited = some(screen.edit(1, "la gracia"))
     screen.hide(1)
-    again = screen.unhide(1)
-    assert edited is not None
-    assert again is not None
+    again = some(screen.unhide(1))
     assert (again.source, again.target) == (edited.source, edited.target)
     assert screen.put_back(first).target == first.target
 
@@ -374,13 +351,13 @@ def test_an_undo_after_it_was_shown_again_leads_to_the_same_final() -> None:
 def test_what_was_hidden_is_shown_again_after_a_restart_too() -> None:
     screen = board()
     first = shown(screen, 1, "grace", "gracia", final=True, engine="gemma")
-    hidden = screen.hide(1)
+    hidden = some(screen.hide(1))
     filtered = shown(screen, 2, "", "", final=True, engine="")
-    assert hidden is not None
     again = board()
     again.restore([first, hidden, filtered])
     back = some(again.unhide(1))
-    assert (back.source, back.target) == (first.source, first.target)
+    assert (back.source, back.target, back.final) == (first.source, first.target, True)
+    assert again.unhide(1) is None, "it is shown already"
     with pytest.raises(ProtocolError, match="unknown-caption"):
         again.unhide(2)
 
@@ -401,8 +378,7 @@ def test_nothing_that_went_off_the_record_is_shown_again(end_s: float) -> None:
 
 def test_an_undone_approval_takes_nothing_back_that_was_said_since() -> None:
     screen = board()
-    said = screen.show(caption(1, "the prophet", "el profeta", final=True), marked=True)
-    assert said is not None
+    said = some(screen.show(caption(1, "the prophet", "el profeta", final=True), marked=True))
     screen.approve(1)
     screen.reopen(1)
     longer = shown(screen, 1, "the prophet says", "el profeta dice", final=True, end_s=2.0)
@@ -425,14 +401,12 @@ def test_a_forgotten_caption_cannot_be_put_back() -> None:
 def test_what_was_said_off_the_record_leaves_no_trace() -> None:
     screen = board(history=3)
     for key in range(1, 7):
-        shown(
-            screen, key, f"s{key}", f"t{key}", final=True, start_s=10.0 * key, end_s=10.0 * key + 5
-        )
+        start_s = 10.0 * key
+        shown(screen, key, "s", "t", final=True, start_s=start_s, end_s=start_s + 5)
     shown(screen, 7, "open", "abierto", start_s=1.0, end_s=2.0)  # has no final yet
     before = screen.seq
-    sent = screen.purge(
-        Redaction(32.0, 54.0)
-    )  # captions 3 and 4; 3 has left the board, but displays may still have it
+    # Captions 3 and 4; 3 has left the board, but displays may still have it.
+    sent = screen.purge(Redaction(32.0, 54.0))
     assert [(m.id, m.seq) for m in sent] == [(3, before + 1), (4, 9), (5, 10), (7, 11)]
     assert all(m.final and (m.source.text, m.target.text) == ("", "") for m in sent)
     assert screen.seq == before + 4
@@ -466,15 +440,6 @@ def test_a_final_whose_speaker_goes_on_is_open_again() -> None:
     assert screen.reopen(99) is None
 
 
-def test_what_an_operator_has_changed_is_not_open_again() -> None:
-    screen = board()
-    shown(screen, 1, "a", "A", final=True)
-    edited = screen.edit(1, "B")
-    assert screen.reopen(1) is None
-    assert screen.show(caption(1, "a b", "A B", final=True)) is None
-    assert screen.snapshot().messages == (edited,)
-
-
 def test_what_was_filtered_may_come_after_all() -> None:
     screen = board()
     shown(screen, 1, "hm", "eh")
@@ -502,15 +467,6 @@ def test_where_the_spoken_words_stand_in_a_corrected_text_stands_in_at_once() ->
     message = shown(screen, 1, "gracious", "gracious", final=True, engine="source")
     new = some(screen.correct(message.id, "grace"))
     assert new.target.text == "grace"
-
-
-def test_an_undone_correction_is_as_the_pipeline_has_made_it_since() -> None:
-    screen = board()
-    early = shown(screen, 1, "gra", "gra")
-    screen.correct(1, "grace")
-    screen.show(caption(1, "gracious", "gracioso", final=True))
-    back = screen.put_back(early)
-    assert (back.source.text, back.target.text, back.corrected) == ("gracious", "gracioso", False)
 
 
 def test_a_typed_caption_is_in_the_language_it_was_typed_in() -> None:
@@ -553,14 +509,14 @@ def test_finals_in_the_spoken_language_are_untranslated_until_somebody_changes_t
 
 
 def test_what_is_hidden_when_it_was_just_filtered_stays_hidden_when_its_speaker_goes_on() -> None:
-    board = CaptionBoard("s", "en", "es", 10)
-    board.show(caption(1, "hm", "eh"))
-    board.retract(1)
-    assert board.hide(1)
-    assert board.hide(1) is None
-    assert board.reopen(1) is None
-    assert board.show(caption(1, "Anna", "Ana", final=True)) is None
-    assert board.snapshot().messages == ()
+    screen = board()
+    shown(screen, 1, "hm", "eh")
+    screen.retract(1)
+    assert screen.hide(1)
+    assert screen.hide(1) is None
+    assert screen.reopen(1) is None
+    assert screen.show(caption(1, "Anna", "Ana", final=True)) is None
+    assert screen.snapshot().messages == ()
 
 
 def test_a_filtered_utterance_does_not_take_a_correction_away_that_waits_for_its_translation() -> (

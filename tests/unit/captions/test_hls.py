@@ -325,7 +325,6 @@ def test_whatever_is_said_and_however_late(
         for number, text in segments.items():
             assert handed_out.get(number, text) == text
         handed_out.update(segments)
-        _each_cue_is_where_it_belongs(segments)
 
     for key, (silence_s, speech_s, lag_s, words, change) in enumerate(events):
         look()
@@ -346,6 +345,7 @@ def test_whatever_is_said_and_however_late(
             was_listed |= word in stream.shown()
             stream.now_s += SEGMENT_S
         assert was_listed
+        _each_cue_is_where_it_belongs(stream.segments())  # all of what was listed since
         if change:
             stream.put(stream.board.hide(key) if change == "hide" else stream.board.edit(key, "x"))
             assert word not in stream.shown()

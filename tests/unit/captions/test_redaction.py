@@ -54,6 +54,7 @@ def test_lines_of_every_file_are_known_again() -> None:
         line(type="utterance", id=4, start_s=11.0, end_s=12.0),
         line(type="compare", id=4, text="x"),
         line(id=4, outcome="approved"),
+        line(type="summary", corrections={"philemon": 1}),
         line(type="event", event="notice", at_s=12.0, texts={"es": "x"}),
         line(type="event", event="rule", at_s=12.0, held=True),
         b'{"type":"caption","id":4,"sta\n',

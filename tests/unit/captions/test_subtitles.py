@@ -113,13 +113,6 @@ def test_overlapping_times_are_clipped() -> None:
     ]
 
 
-def test_a_text_cannot_break_out_of_its_cue() -> None:
-    cue = follow(None, message(1, "a\n\n2\n00:00:01,000 --> 00:00:02,000\nb", "x"), "source")
-    assert cue is not None
-    assert "\n" not in cue.text
-    assert vtt_cue(cue).count("-->") == 1
-
-
 @given(
     st.lists(
         st.tuples(st.floats(0, 400_000), st.floats(0.2, 30), st.text("abé<&>\n ", max_size=9)),

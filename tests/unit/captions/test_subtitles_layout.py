@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import unicodedata
 from itertools import pairwise
 
 import pytest
@@ -80,6 +81,14 @@ def test_a_long_text_has_no_orphans() -> None:
 def test_a_word_longer_than_a_line_is_cut() -> None:
     divided = divide("amen " + "x" * 100, "en")
     assert "".join("".join(divided).split()) == "amen" + "x" * 100
+
+
+def test_no_letter_of_thai_is_parted_from_its_vowel_or_tone() -> None:
+    text = "พระเจ้าทรงรักโลกจนได้ทรงประทานพระบุตรองค์เดียวของพระองค์เพื่อทุกคนที่วางใจ"
+    for before in range(LINE_CHARS):
+        lines = [line for cue in divide("ก" * before + text, "th") for line in cue.split("\n")]
+        assert "".join(lines) == "ก" * before + text
+        assert [line for line in lines if unicodedata.category(line[0]) == "Mn"] == []
 
 
 def test_a_count_is_met_as_far_as_there_are_words() -> None:

@@ -12,6 +12,10 @@ from pipeline.core import files
 from pipeline.core.files import GrowingFile, LineFile, WholeFile, write_whole
 
 
+def no_room(*_: object) -> None:
+    raise OSError(28, "No space left on device")
+
+
 def test_a_file_grows_and_is_replaced_at_once(tmp_path: Path) -> None:
     path = tmp_path / "file"
     file = GrowingFile(path, sync=True)
@@ -186,10 +190,6 @@ def test_a_folder_that_cannot_be_synced_fails_no_write(
     assert (tmp_path / "file").read_bytes() == b"one\n"
 
 
-def no_room(_fd: int, _data: object) -> int:
-    raise OSError(28, "No space left on device")
-
-
 def test_lines_are_rewritten_at_once_with_those_that_wait(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -205,7 +205,7 @@ def test_lines_are_rewritten_at_once_with_those_that_wait(
         return b"" if line == b"two\n" else line.replace(b"three", b"3")
 
     with monkeypatch.context() as full:
-        full.setattr(os, "fsync", no_space)
+        full.setattr(os, "fsync", no_room)
         with pytest.raises(OSError, match="No space"):
             file.rewrite(without_two)
     assert list(file.lines()) == [b"one\n", b"two\n", b"three\n"]
@@ -225,7 +225,3 @@ def test_lines_are_rewritten_at_once_with_those_that_wait(
     file.flush()
     assert path.read_bytes() == b"one\n3\n"
     file.close()
-
-
-def no_space(_fd: int) -> None:
-    raise OSError(28, "No space left on device")

@@ -78,14 +78,18 @@ def test_on_a_terminal_a_line_is_a_sentence(
     assert library[9:] == "A library says 7"
 
 
-def test_a_mistake_of_ours_keeps_its_trace_on_a_terminal(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    sentences(monkeypatch)
+def break_worker() -> None:
     try:
         raise ValueError("broken")  # noqa: TRY301
     except ValueError as error:
         own_log().error("worker broken", worker="x", code="crash", error="broken", exc_info=error)
+
+
+def test_a_mistake_of_ours_keeps_its_trace_on_a_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sentences(monkeypatch)
+    break_worker()
     lines = said(capsys)
     assert lines[0][9:] == "Broken [crash]"
     assert lines[-1] == "ValueError: broken"
@@ -110,10 +114,7 @@ def test_console_has_no_colours_without_a_terminal(capsys: pytest.CaptureFixture
 
 def test_a_trace_stays_within_its_json_line(capsys: pytest.CaptureFixture[str]) -> None:
     logs.configure("info", "json")
-    try:
-        raise ValueError("broken")  # noqa: TRY301
-    except ValueError as error:
-        own_log().error("worker broken", exc_info=error)
+    break_worker()
     (line,) = said(capsys)
     assert "ValueError: broken" in json.loads(line)["exception"]
 

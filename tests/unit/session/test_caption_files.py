@@ -60,7 +60,7 @@ def test_live_files_always_equal_the_journal_made_anew(
     """Finals in any order, edits and hidden captions, with and without a flush between them."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        transcripts = Transcripts(folder, {"source": "en", "target": "es"})
+        transcripts = Transcripts(folder, LANGS)
         journal = []
         for seq, (id_, text, flush) in enumerate(versions, 1):
             journal.append(message(id_, text, text.upper(), seq=seq))
@@ -70,7 +70,7 @@ def test_live_files_always_equal_the_journal_made_anew(
                 transcripts.flush()
         transcripts.flush()
         transcripts.close()
-        for side, lang in zip(SIDES, ("en", "es"), strict=True):
+        for side, lang in LANGS.items():
             for ending, whole in (("srt", srt), ("vtt", vtt), ("txt", txt)):
                 content = (folder / f"transcript.{lang}.{ending}").read_text()
                 assert content == whole(cues(journal, side)), (side, ending)
@@ -134,7 +134,7 @@ def test_too_many_that_wait_are_read_from_the_journal_later(
 def test_held_captions_are_written_once_they_are_settled(steps: list[tuple[int, str]]) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        transcripts = Transcripts(folder, {"source": "en", "target": "es"})
+        transcripts = Transcripts(folder, LANGS)
         journal: list[CaptionMessage] = []
         write(folder, journal)
         for seq, (id_, step) in enumerate(steps, 1):

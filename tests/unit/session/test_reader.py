@@ -37,6 +37,8 @@ def test_a_session_is_found_by_name_path_and_last(tmp_path: Path) -> None:
     second = session(tmp_path, [ONE], "2026-11-22T09-30-00")
     (tmp_path / "operator-token").write_text("x")
     (tmp_path / "other").mkdir()
+    # It cannot even be looked into, like a disk's lost+found.
+    (tmp_path / "odd").symlink_to("x" * 300)
     assert sessions(tmp_path) == [first, second]
     assert find_session("last", tmp_path) == second
     assert find_session("2026-11-15T09-30-00", tmp_path) == first
@@ -63,7 +65,7 @@ def test_a_missing_session_is_told_with_those_there_are(tmp_path: Path) -> None:
     assert caught.value.fix.endswith("2026-11-19.")
 
 
-@pytest.mark.parametrize("name", ["last", "", "2026"])
+@pytest.mark.parametrize("name", ["last", "", "2026", "x" * 300])
 def test_where_no_session_is_the_fix_names_the_option(tmp_path: Path, name: str) -> None:
     with pytest.raises(SessionError, match="--sessions") as caught:
         find_session(name, tmp_path / "nowhere")

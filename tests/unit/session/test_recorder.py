@@ -68,14 +68,14 @@ def fault_event(message: str) -> FaultEvent:
 def test_a_session_has_its_folder_and_files(tmp_path: Path) -> None:
     made = recorder(tmp_path / "not" / "yet")
     assert made.folder == tmp_path / "not" / "yet" / "2026-11-22T09-30-00"
-    assert made.close(5.0)
+    assert made.close(60)
     assert {path.name for path in made.folder.iterdir()} == FILES
     assert (made.folder / "transcript.es.vtt").read_text() == "WEBVTT\n\n"
 
 
 def test_two_sessions_of_one_second_do_not_mix(tmp_path: Path) -> None:
     every = [recorder(tmp_path) for _ in range(3)]
-    assert all(made.close(5.0) for made in every)
+    assert all(made.close(60) for made in every)
     stamp = "2026-11-22T09-30-00"
     assert [made.folder.name for made in every] == [stamp, f"{stamp}-2", f"{stamp}-3"]
 
@@ -87,7 +87,7 @@ def test_old_sessions_make_room(tmp_path: Path) -> None:
     (old / "captions.jsonl").touch()
     os.utime(old / "captions.jsonl", (began.timestamp(), began.timestamp()))
     made = recorder(tmp_path, started_utc=None, keeping=SessionSettings(keep_days=30))
-    assert made.close(5.0)
+    assert made.close(60)
     assert list(tmp_path.iterdir()) == [made.folder]
 
 
@@ -96,7 +96,7 @@ def test_records_come_out_as_they_went_in(tmp_path: Path) -> None:
     every: list[Record] = [spoken(1, text="Señor"), compare_record(1), health(), PAUSE]
     for each in every:
         made.record(each)
-    assert made.close(5.0)
+    assert made.close(60)
     assert read_records(made.folder) == every
     written = lines(made.folder)
     types = "utterance compare health event summary"
@@ -113,7 +113,7 @@ def test_a_session_ends_with_its_summary(tmp_path: Path) -> None:
     made.record(fault_event("Late."))
     made.record(PAUSE)
     made.record(health(30.0))
-    assert made.close(5.0)
+    assert made.close(60)
     summary = lines(made.folder)[-1]
     assert json.loads((made.folder / "summary.json").read_text()) == summary
     assert (summary["session"], summary["audio_s"]) == (made.folder.name, 30.0)
@@ -130,23 +130,18 @@ def test_a_session_ends_with_its_summary(tmp_path: Path) -> None:
 
 def test_pairs_are_made_at_the_end_and_follow_the_operator(tmp_path: Path) -> None:
     made = recorder(tmp_path)
-    for id in (1, 2, 3):  # noqa: A001
-        made.record(spoken(id, quality=judged_as("accept")))
-    made.record(spoken(4, quality=judged_as("review", 0.6)))
-    made.record(spoken(5, quality=judged_as("reject", 0.2)))
-    made.record(spoken(6, quality=judged_as("review", 0.6)))
+    made.record(spoken(1, quality=judged_as("accept")))
+    for id in (2, 3):  # noqa: A001
+        made.record(spoken(id, quality=judged_as("review", 0.6)))
     made.caption(message(1, "Grace", "La gracia", seq=1), "es")  # a translator's, not an edit
     made.caption(operators(message(2, "Grace", "La gracia", seq=2)), "es")
-    made.caption(operators(message(3, "", "", seq=3)), "es")
-    made.caption(operators(message(4, "Grace", "La gracia", seq=4)), "es")
-    assert made.close(5.0)
+    assert made.close(60)
     good = lines(made.folder, "sermon_pairs.jsonl")
     found = [(line["id"], line["target"], line["engine"]) for line in good]
-    edited = [(key, "La gracia", "operator") for key in (2, 4)]
-    assert found == [(1, "La gracia de Dios.", "gemma"), *edited]
-    assert [line["id"] for line in lines(made.folder, "review_queue.jsonl")] == [6]
+    assert found == [(1, "La gracia de Dios.", "gemma"), (2, "La gracia", "operator")]
+    assert [line["id"] for line in lines(made.folder, "review_queue.jsonl")] == [3]
     summary = lines(made.folder)[-1]
-    assert (summary["pairs"], summary["review"]) == (3, 1)
+    assert (summary["pairs"], summary["review"]) == (2, 1)
 
 
 def test_finals_reach_the_disk_while_the_session_runs(tmp_path: Path) -> None:
@@ -162,7 +157,7 @@ def test_finals_reach_the_disk_while_the_session_runs(tmp_path: Path) -> None:
     )
     journal = (made.folder / "captions.jsonl").read_bytes().splitlines()
     assert [parse_caption(line).seq for line in journal] == [2, 3]
-    made.close(5.0)
+    made.close(60)
 
 
 @pytest.mark.slow
@@ -236,7 +231,7 @@ def test_nobody_waits_for_a_recorder_that_hangs(
         assert "does not answer" in made.degraded_reason
         assert not made.close(0.1)
         blocked.set()
-        assert not made.close(5.0)
+        assert not made.close(60)
 
 
 @pytest.mark.slow
@@ -264,7 +259,7 @@ def test_a_full_disk_costs_nothing_that_fits_later(tmp_path: Path) -> None:
         filler.unlink()
         made.caption(message(400, "Amen", "Amén", seq=401), "es")
         wait_for(lambda: made.degraded_reason == "")
-        assert made.close(5.0)
+        assert made.close(60)
         assert [line["seq"] for line in lines(made.folder, "captions.jsonl")] == list(range(1, 402))
         ids = [line["id"] for line in kept(made.folder, "utterance")]
         assert ids == list(range(2, 400))
@@ -305,7 +300,7 @@ def test_a_summary_that_finds_no_room_is_missed(tmp_path: Path) -> None:
     with small_disk(tmp_path):
         made = recorder(tmp_path / "disk")
         fill_disk(tmp_path / "disk" / "filler")
-        assert not made.close(5.0)
+        assert not made.close(60)
         assert made.unwritten == 2  # the summary's line and its file
         assert not (made.folder / "summary.json").exists()
 
@@ -318,7 +313,7 @@ def test_a_fault_after_the_loop_is_gone_ends_nothing(tmp_path: Path) -> None:
         made = recorder(tmp_path / "disk", on_fault=on_fault)
         made.record(fault_event("x" * 100_000))
         wait_for(lambda: made.unwritten == 1)
-        assert not made.close(5.0)
+        assert not made.close(60)
 
 
 def test_a_line_that_cannot_be_read_back_does_not_end_the_record_when_words_go_off_it(
@@ -331,7 +326,7 @@ def test_a_line_that_cannot_be_read_back_does_not_end_the_record_when_words_go_o
     made.purge(Redaction(0.5, 3.0))
     wait_for(lambda: not made.purging)
     made.caption(message(2, "Peace", "Paz", start_s=10.0, end_s=12.0), "es")
-    assert made.close(5.0)
+    assert made.close(60)
     assert [line["id"] for line in lines(made.folder, "captions.jsonl")] == [2]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -21,12 +22,14 @@ from pipeline.core.formats import utc_now
 from pipeline.core.reports import Fault
 from pipeline.protocol.caption import SourceText
 from pipeline.records.events import DictionaryEvent
+from pipeline.session.reader import read_records
 from pipeline.session.recorder import SessionRecorder
 from pipeline.session.redact import Purges, finish_purges
+from pipeline.session.resume import Unfinished
 from scripts.support.journal import message
 from scripts.support.records import compare_record
 from tests.support.patience import wait_for
-from tests.support.recorder import lines, recorder, spoken
+from tests.support.recorder import STARTED, lines, recorder, spoken
 from tests.support.schemas import problems
 from tests.support.secret_words import PURGE, fill, secrets
 
@@ -51,7 +54,7 @@ def test_no_file_has_the_words_and_all_else_stays(tmp_path: Path) -> None:
     assert not (made.folder / MARK).exists()
     assert (made.folder / "reviewed.jsonl").read_bytes() == b'{"id":2,"source":"open2"}\n'
     made.caption(message(9, "later", "luego", seq=40), "es")
-    assert made.close(5.0)
+    assert made.close(60)
     assert [line["id"] for line in lines(made.folder, "captions.jsonl")] == [1, 2, 9]
     assert (made.folder / "transcript.en.txt").read_text() == "open1\nopen2\nlater\n"
     assert [line["id"] for line in lines(made.folder, "sermon_pairs.jsonl")] == [1]
@@ -87,6 +90,22 @@ def test_the_mark_of_a_removal_before_is_not_taken_for_that_of_the_next(tmp_path
     assert purges.marked.is_set()
 
 
+def test_what_the_summary_of_an_earlier_run_counted_goes_with_the_words(tmp_path: Path) -> None:
+    """A run that broke has a summary too; the next one goes on in the same files."""
+    before = recorder(tmp_path)
+    before.record(spoken(1, start_s=10.0, end_s=12.0))
+    assert before.close(60)
+    rule = b'"god"'
+    assert rule in (before.folder / "summary.json").read_bytes()
+    records = tuple(read_records(before.folder))
+    made = recorder(tmp_path, earlier=Unfinished(before.folder, STARTED, (), records))
+    made.purge(Redaction(5.0, 15.0))
+    settled(made)
+    assert [path.name for path in made.folder.iterdir() if rule in path.read_bytes()] == []
+    assert made.close(60)
+    assert json.loads((made.folder / "summary.json").read_bytes())["corrections"] == {}
+
+
 def test_what_was_on_its_way_to_the_files_never_gets_there(tmp_path: Path) -> None:
     made = recorder(tmp_path, start=False)
     fill(made)
@@ -94,7 +113,7 @@ def test_what_was_on_its_way_to_the_files_never_gets_there(tmp_path: Path) -> No
     made.caption(message(5, "secret5", "SECRET5", seq=6), "es")
     made.record(compare_record(4, "secret"))
     made.start()
-    assert made.close(5.0)
+    assert made.close(60)
     assert secrets(made.folder) == []
     assert [line["id"] for line in lines(made.folder, "captions.jsonl")] == [1, 2]
 
@@ -106,7 +125,7 @@ def test_a_full_queue_does_not_lose_it(tmp_path: Path, monkeypatch: pytest.Monke
     made.purge(PURGE)
     assert made.dropped
     made.start()
-    made.close(5.0)
+    made.close(60)
     assert secrets(made.folder) == []
     assert not made.purging
 
@@ -127,7 +146,7 @@ def test_a_full_disk_is_told_and_tried_until_it_is_done(
         assert faults[0].code == "session-unwritable"
     made.record(DictionaryEvent(utc=utc_now(), rules=1))  # any record
     settled(made)
-    assert made.close(5.0)
+    assert made.close(60)
     assert secrets(made.folder) == []
     assert (made.folder / "transcript.es.txt").read_text() == "OPEN1\nOPEN2\nluego\n"
 
@@ -142,7 +161,7 @@ def test_an_end_that_still_owes_is_not_whole(
         full.setattr(os, "rename", refuse)
         full.setattr(Path, "unlink", refuse)
         made.purge(PURGE)
-        assert not made.close(5.0)
+        assert not made.close(60)
     assert (made.folder / MARK).exists()
     finish_purges(tmp_path)
     assert secrets(made.folder) == []
@@ -159,7 +178,7 @@ def test_the_summary_counts_nothing_that_is_off_the_record_though_the_end_still_
     with monkeypatch.context() as broken:
         broken.setattr(Path, "unlink", refuse)  # the mark cannot be deleted
         made.purge(Redaction(15.0, 60.0))
-        assert not made.close(5.0)
+        assert not made.close(60)
     assert orjson.loads((made.folder / "summary.json").read_bytes())["utterances"] == 1
 
 
@@ -176,7 +195,7 @@ def test_the_sound_goes_as_well_if_the_end_came_when_its_record_was_gone(
     with monkeypatch.context() as broken:
         broken.setattr(Path, "unlink", refuse)
         made.purge(Redaction(15.0, 60.0))
-        assert not made.close(5.0)
+        assert not made.close(60)
     finish_purges(tmp_path)
     assert [path.name for path in (made.folder / "audio").iterdir()] == ["000001.flac"]
 
@@ -189,7 +208,7 @@ def test_transcripts_are_made_again_in_their_own_language_whatever_was_spoken_fi
         said = SourceText(lang, en if lang == "en" else es)
         for to, text in (("es", es), ("en", en)):
             made.caption(replace(message(key, "", text, lang=to), source=said), to)
-    assert made.close(5.0)
+    assert made.close(60)
     (made.folder / MARK).write_bytes(b'[{"from_s":50.0,"to_s":60.0,"ids":[]}]')
     finish_purges(tmp_path)
     assert (made.folder / "transcript.es.txt").read_text() == "Gracia\nPaz\n"
@@ -257,14 +276,14 @@ def test_a_session_that_is_being_written_is_left_to_its_daemon(tmp_path: Path) -
     (made.folder / MARK).write_bytes(b'[{"from_s":25.0,"to_s":60.0,"ids":[]}]')
     finish_purges(tmp_path)
     assert len(secrets(made.folder)) == 8
-    made.close(5.0)
+    made.close(60)
     finish_purges(tmp_path)
     assert secrets(made.folder) == []
 
 
 def test_a_mark_that_cannot_be_read_stays(tmp_path: Path) -> None:
     made = recorder(tmp_path)
-    assert made.close(5.0)
+    assert made.close(60)
     mark = made.folder / MARK
     for content in (b"", b"{", b"3", b'[{"from_s":1}]'):
         mark.write_bytes(content)

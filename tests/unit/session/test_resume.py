@@ -254,7 +254,7 @@ def test_a_purge_that_had_to_wait_does_not_take_the_next_run_off_the_record(
         for event in OFF_AND_ON:
             made.record(event)
         wait_for(lambda: len(lines(made.folder)) == 3)
-    assert made.close(5)
+    assert made.close(60)
     records = read_records(made.folder)
     events = [record for record in records if record.type == "event"]
     assert [each.event for each in events] == ["command", "command", "off-record"]
@@ -275,7 +275,7 @@ def test_a_purge_that_was_done_twice_does_not_take_the_next_run_off_the_record(
         for event in OFF_AND_ON:
             made.record(event)
         wait_for(lambda: b"on-record" in (made.folder / "diagnostics.jsonl").read_bytes())
-    assert made.close(5)
+    assert made.close(60)
     records = tuple(read_records(made.folder))
     assert sum(record.type == "event" and record.event == "off-record" for record in records) > 1
     again = Unfinished(made.folder, NOW, (), records)
@@ -287,7 +287,7 @@ def test_a_session_that_goes_on_while_the_disk_is_full_has_whole_transcripts_in_
 ) -> None:
     before = recorder(tmp_path)
     before.caption(message(1, "Grace.", "Gracia.", seq=1), "es")
-    assert before.close(5)
+    assert before.close(60)
     earlier = Unfinished(before.folder, NOW, tuple(read_journal(before.folder)), ())
     is_full = [True]
     write = files._write
@@ -304,7 +304,7 @@ def test_a_session_that_goes_on_while_the_disk_is_full_has_whole_transcripts_in_
     assert (made.folder / "transcript.es.txt").read_text() == "Gracia.\n"
     is_full[0] = False
     made.caption(message(2, "Peace.", "Paz.", seq=2), "es")
-    assert made.close(5)
+    assert made.close(60)
     assert (made.folder / "transcript.es.txt").read_text() == "Gracia.\nPaz.\n"
     assert (made.folder / "transcript.es.vtt").read_text().startswith("WEBVTT")
     assert [fault.code for fault in faults] == ["session-unwritable"]
@@ -313,11 +313,11 @@ def test_a_session_that_goes_on_while_the_disk_is_full_has_whole_transcripts_in_
 def test_what_was_dropped_before_a_crash_still_counts(tmp_path: Path) -> None:
     before = recorder(tmp_path)
     before.record(health_record(dropped=Dropped(blocks=7, records=0, partials=2, drafts=0)))
-    assert before.close(5)
+    assert before.close(60)
     earlier = Unfinished(before.folder, NOW, (), tuple(read_records(before.folder)))
     made = recorder(tmp_path, earlier=earlier)
     made.record(health_record(dropped=Dropped(blocks=0, records=0, partials=1, drafts=0)))
-    assert made.close(5)
+    assert made.close(60)
     dropped = {"blocks": 7, "records": 0, "partials": 3, "drafts": 0}
     assert Session(made.folder).dropped == dropped
     assert orjson.loads((made.folder / "summary.json").read_bytes())["dropped"] == dropped

@@ -132,7 +132,7 @@ def with_notes(folder: Path, name: str) -> Path:
 
 def test_a_day_on_which_nothing_happened_gives_its_notes_back(tmp_path: Path) -> None:
     made = recorder(tmp_path)
-    assert made.close(5)
+    assert made.close(60)
     with_notes(made.folder, "Bonhoeffer")
     with_notes(tmp_path, "Barth")  # added later
     assert discard_if_empty(made.folder)
@@ -142,7 +142,7 @@ def test_a_day_on_which_nothing_happened_gives_its_notes_back(tmp_path: Path) ->
 
 def test_notes_that_cannot_be_given_back_keep_their_session(tmp_path: Path) -> None:
     made = recorder(tmp_path)
-    assert made.close(5)
+    assert made.close(60)
     with_notes(made.folder, "Bonhoeffer")
     (tmp_path / "notes.toml").write_text("names = [", "utf-8")  # somebody is editing it
     assert not discard_if_empty(made.folder)
@@ -155,11 +155,11 @@ def test_a_failed_start_goes_unless_somebody_spoke_or_its_record_is_still_writte
     failed = recorder(tmp_path / "failed")
     discard_failed_start(failed.folder)
     assert failed.folder.exists(), "its recorder has it"
-    assert failed.close(5)
+    assert failed.close(60)
     discard_failed_start(failed.folder)
     assert not failed.folder.exists()
     used = recorder(tmp_path / "used")
     used.record(spoken(1))
-    assert used.close(5)
+    assert used.close(60)
     discard_failed_start(used.folder)
     assert used.folder.exists()

@@ -124,6 +124,26 @@ def test_a_final_goes_on_with_what_was_reopened(
     assert speech.say(said, made, final=True).text == shown
 
 
+@pytest.mark.parametrize(
+    ("lang", "made", "shown"),
+    [
+        ("en", "I'm sure.", "They said I'm sure."),
+        ("en", "It is good.", "They said it is good."),
+        ("de", "Menschen irren.", "They said Menschen irren."),
+        ("de", "Wir irren.", "They said wir irren."),
+    ],
+)
+def test_what_always_has_a_capital_keeps_it_behind_half_a_sentence(
+    lang: str, made: str, shown: str
+) -> None:
+    speech = Speech()
+    said = heard("Dijeron que erramos.", final=True)
+    speech.commits.prefix(said.utterance, speech.stt, said.lang)
+    speech.commits.go_on(said, Reopened(1, "Dijeron", "They said"))
+    rest = Caption(replace(said, text="que erramos."), lang, made, "gemma", final=True)
+    assert speech.commits.behind_lead(rest, said).text == shown
+
+
 def test_another_utterance_begins_anew() -> None:
     speech = Speech()
     speech.say("God is good to all", "Dios es bueno con todos")

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-from pipeline.config.loader import load
-from pipeline.config.schema import Settings
 from pipeline.core.errors import EngineGoneError, ModelCrashError, ModelError, StarkError
-from pipeline.core.reports import Fault, Report, WorkerEnded, WorkerReady
-from pipeline.core.types import Caption, Comparison, Translation
-from pipeline.engines.process import factory
-from pipeline.engines.specification import make
+from pipeline.core.reports import Fault, Report, WorkerEnded
+from pipeline.core.types import Caption, Comparison
 from pipeline.workers.base import FAULTS_IN_A_ROW
 from pipeline.workers.group import LIMIT, Compare
 from pipeline.workers.steps import as_final
@@ -119,28 +113,3 @@ def test_a_mistake_in_the_settings_ends_the_rehearsal() -> None:
     made.start()
     made.join(20)
     assert reports == [WorkerEnded("compare", error)]
-
-
-def test_with_a_starter_model(tmp_path: Path) -> None:
-    (tmp_path / "empty.toml").touch()
-    flags = {"translate.compare.engine": "marian"}
-    settings: Settings = load(tmp_path / "empty.toml", flags).settings
-    spec = factory.compare_spec(settings)
-    assert spec is not None
-    reports: list[Report] = []
-    made = Compare(
-        lang="es",
-        translator=make(spec),
-        model=settings.translate.compare.model,
-        emit=reports.append,
-    )
-    made.put(final(1, "God is good.", "Dios es bueno."))
-    made.end()
-    made.start()
-    made.begin()
-    made.join(60)
-    assert [type(report) for report in reports] == [WorkerReady, Comparison, WorkerEnded]
-    translation = reports[1].translation  # type: ignore[union-attr]
-    assert isinstance(translation, Translation)
-    assert translation.engine == "marian"
-    assert "Dios" in translation.text

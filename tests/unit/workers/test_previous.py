@@ -56,13 +56,6 @@ def test_where_doubtful_finals_are_held_nothing_follows_from_them() -> None:
     assert captions.before(READ.transcript, Church(hold_doubtful=True)) is None
 
 
-def test_what_is_forgotten_is_followed_by_nothing() -> None:
-    captions = PreviousCaptions()
-    captions.add(LETTER)
-    captions.forget()
-    assert captions.before(READ.transcript, Church()) is None
-
-
 def test_a_caption_that_was_being_made_while_all_was_forgotten_is_followed_by_nothing() -> None:
     captions = PreviousCaptions()
     captions.forget()

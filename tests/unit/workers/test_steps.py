@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from pipeline.config.schema import Church
 from pipeline.core.types import Caption, Pcm, Recognition, Transcript, Utterance
-from pipeline.workers.steps import as_final, blend, source_caption, transcribe, translate
+from pipeline.workers.steps import blend, transcribe, translate
 from tests.support.fakes import FakeRecognizer, FakeTranslator, Speech, pcm_of
 
 SCRIPT = [Speech(0.0, 1.0, "grace and peace")]
@@ -72,13 +72,6 @@ def test_the_translator_gets_references_as_they_are_printed(spell: bool, text: s
     made = translate(FakeTranslator("es"), said, lang="es", church=Church(references=spell))
     assert made.text == text
     assert made.transcript is said
-
-
-def test_source_caption_stands_in_and_says_so() -> None:
-    made = source_caption(transcript())
-    shown = (made.lang, made.text, made.engine, made.final)
-    assert shown == ("en", "grace and peace", "source", False)
-    assert (as_final(made).final, as_final(made).stable) == (True, len(made.text))
 
 
 LINE = st.text("ab ", max_size=20).map(lambda text: " ".join(text.split()))

@@ -503,12 +503,9 @@ def test_what_an_operator_wrote_is_translated_at_once_and_handed_on() -> None:
     assert isinstance(handed, Retranslation)
     assert handed.quick is not None
     assert handed.quick.text == "amen-es"
-
-
-def test_without_a_final_translator_the_quick_ones_text_is_the_last() -> None:
     bench = Bench(read_all=False, drafts=None)
     bench.worker.quick.retranslate(written("amen"))
-    assert results(bench) == [("amen-es", "es", True)]
+    assert results(bench) == [("amen-es", "es", True)], "there is no final translator"
 
 
 def test_where_no_translator_is_left_that_is_told() -> None:

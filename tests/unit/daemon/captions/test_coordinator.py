@@ -57,16 +57,6 @@ def test_an_edit_of_an_open_caption_stands_and_leaves_nothing_unfinished(
     assert [m["target"]["text"] for m in setting.written("captions.jsonl")] == ["Corregido"]
 
 
-def test_what_was_shown_of_a_filtered_text_is_taken_back(setting: CoordinatorFixture) -> None:
-    setting.coordinator.show(caption("gracias por ver", final=False))
-    setting.coordinator.on_filtered(
-        replace(transcript("thanks for watching"), filtered="stock-phrase")
-    )
-    assert setting.board.snapshot().messages == ()
-    (record,) = setting.written()
-    assert (record["filtered"], record["updates"]) == ("stock-phrase", 1)
-
-
 def test_a_partial_that_comes_after_its_final_was_filtered_is_not_shown(
     setting: CoordinatorFixture,
 ) -> None:

@@ -146,13 +146,6 @@ def test_of_two_corrections_the_later_holds(desk: CoordinatorFixture) -> None:
     assert texts(desk) == [("the grace", "la gracia")]
 
 
-def test_off_the_record_nothing_comes_back(desk: CoordinatorFixture) -> None:
-    correct(desk, "grace")
-    desk.commands.obey(command("off-record"))
-    answer(desk, "gracia", "marian")
-    assert texts(desk) == []
-
-
 def test_a_caption_that_has_left_the_history_is_left_alone(desk: CoordinatorFixture) -> None:
     correct(desk, "grace")
     for key in range(2, 20):
@@ -236,6 +229,18 @@ def test_what_an_operator_has_changed_is_left_alone(
     owed.look()
     assert owed.asked == [2, 1]
     assert (owed.board.message(4).target.text, owed.board.message(2).target.text) == (shown, "")
+
+
+def test_a_printed_verse_stays_when_its_translation_comes_late(owed: Owed) -> None:
+    owed.setting.set("church.hold_doubtful", True)
+    verse = Verse("Juan 3:16", "Porque de tal manera amó Dios al mundo", "RV", "es")
+    owed.board.put_verse(4, verse)
+    owed.look()
+    asked = owed.setting.hearing.asked[-1]
+    made = Caption(asked.transcript, "es", "Dios amaba", "gemma", final=True, is_doubtful=True)
+    owed.setting.targets.take(Retranslated(asked.ticket, made, "es"))
+    message = owed.board.message(4)
+    assert (message.verse, message.target.text, message.doubtful) == (verse, "Dios amaba", False)
 
 
 def test_what_is_off_the_record_is_not_translated(owed: Owed) -> None:

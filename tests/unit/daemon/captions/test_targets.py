@@ -245,20 +245,25 @@ def test_an_utterance_that_was_closed_just_before_a_language_woke_is_shown_in_it
     assert [m.target.text for m in setting.boards["fr"].snapshot().messages] == ["prions"]
 
 
+@pytest.fixture
+def awake(tmp_path: Path) -> CoordinatorFixture:
+    """Return a coordinator whose second language does not rest."""
+    return CoordinatorFixture(tmp_path, AWAKE, start=False)
+
+
 def report_all(setting: CoordinatorFixture, *reports: CaptionReport) -> None:
     for report in reports:
         setting.targets.take(report)
 
 
-def test_what_has_settled_is_offered_to_every_language(tmp_path: Path) -> None:
-    setting = CoordinatorFixture(tmp_path, AWAKE, start=False)
+def test_what_has_settled_is_offered_to_every_language(awake: CoordinatorFixture) -> None:
     said = transcript()
     heard = replace(said, utterance=replace(said.utterance, can_resume=True))
     final = Rendition("es", Caption(heard, "es", "gracia", "gemma", True))
-    report_all(setting, heard.utterance, final)
-    assert not setting.targets._settled, "speech may still return to it"
-    report_all(setting, Settled(1))
-    assert [each.utterance.id for each in setting.targets._settled] == [1]
+    report_all(awake, heard.utterance, final)
+    assert not awake.targets._settled, "speech may still return to it"
+    report_all(awake, Settled(1))
+    assert [each.utterance.id for each in awake.targets._settled] == [1]
 
 
 def said_at(number: int, start_s: float, lang: str) -> Caption:
@@ -270,22 +275,21 @@ def said_at(number: int, start_s: float, lang: str) -> Caption:
 
 
 def test_what_was_said_before_off_the_record_is_filled_in_after_it_and_nothing_else(
-    tmp_path: Path,
+    awake: CoordinatorFixture,
 ) -> None:
-    setting = CoordinatorFixture(tmp_path, AWAKE, start=False)
     for number, start_s in ((1, 10.0), (2, 190.0)):
         spanish = said_at(number, start_s, "es")
-        report_all(setting, spanish.transcript.utterance, Rendition("es", spanish))
-    setting.hearing.heard_s = 200.0
-    setting.commands.obey(command("off-record"))
-    fills = setting.workers[1].transcripts
+        report_all(awake, spanish.transcript.utterance, Rendition("es", spanish))
+    awake.hearing.heard_s = 200.0
+    awake.commands.obey(command("off-record"))
+    fills = awake.workers[1].transcripts
     fills.discard()  # as `WorkerGroup.apply` does
-    setting.hearing.heard_s = 300.0
-    setting.commands.obey(command("on-record"))
+    awake.hearing.heard_s = 300.0
+    awake.commands.obey(command("on-record"))
     assert [each.utterance.id for each in fills._fills] == [1]
     for number, start_s in ((1, 10.0), (2, 190.0), (3, 299.0), (4, 300.0)):
-        report_all(setting, Rendition("fr", said_at(number, start_s, "fr")))
-    french = setting.boards["fr"].snapshot().messages
+        report_all(awake, Rendition("fr", said_at(number, start_s, "fr")))
+    french = awake.boards["fr"].snapshot().messages
     assert [m.target.text for m in french] == ["fr 1", "fr 4"]
 
 
@@ -324,12 +328,11 @@ def test_what_was_prepared_in_a_language_follows_what_an_operator_has_done_since
     assert french == ([] if name == "hide" else [("sacred", False)])
 
 
-def test_a_text_that_is_none_is_taken_back_everywhere(tmp_path: Path) -> None:
-    setting = CoordinatorFixture(tmp_path, AWAKE, start=False)
+def test_a_text_that_is_none_is_taken_back_everywhere(awake: CoordinatorFixture) -> None:
     said = transcript()
     partial = replace(said, utterance=replace(said.utterance, final=False, cause="partial"))
     for lang in ("es", "fr"):
-        report_all(setting, Rendition(lang, Caption(partial, lang, "x", "marian", False)))
-    assert all(board.snapshot().messages for board in setting.boards.values())
-    report_all(setting, said.utterance, replace(said, filtered="repetition"))
-    assert not any(board.snapshot().messages for board in setting.boards.values())
+        report_all(awake, Rendition(lang, Caption(partial, lang, "x", "marian", False)))
+    assert all(board.snapshot().messages for board in awake.boards.values())
+    report_all(awake, said.utterance, replace(said, filtered="repetition"))
+    assert not any(board.snapshot().messages for board in awake.boards.values())

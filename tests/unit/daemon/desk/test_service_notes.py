@@ -222,6 +222,14 @@ def test_parts_that_do_not_fit_are_refused(
         setting.commands.obey(part)
 
 
+def test_two_files_at_the_same_time_are_not_mixed(tmp_path: Path) -> None:
+    setting = CoordinatorFixture(tmp_path, start=False)
+    for name in ("a.txt", "b.txt"):
+        setting.commands.obey(AddNotesCommand(file=name, size=6, at=0, data="AAAA"))
+    with pytest.raises(ProtocolError, match=r"A part of a\.txt is missing"):
+        setting.commands.obey(AddNotesCommand(file="a.txt", size=6, at=3, data="AAAA"))
+
+
 @in_loop
 async def test_of_two_changes_the_file_keeps_the_later_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -53,15 +53,6 @@ def test_what_nobody_is_shown_is_refused(desk: CoordinatorFixture, name: str) ->
         desk.commands.obey(command(name, text="Hello."))
 
 
-def test_what_was_typed_just_before_goes_off_the_record_too(desk: CoordinatorFixture) -> None:
-    """This holds also while nothing is heard: its time is the very end of the stretch then."""
-    desk.commands.obey(command("say", text="A secret.", lang="es"))
-    desk.commands.obey(command("off-record"))
-    assert "A secret." not in texts(desk)
-    assert "secret" not in str(desk.written("captions.jsonl"))
-    assert desk.commands.console().undo == ""
-
-
 # Notices
 
 
