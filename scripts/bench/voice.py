@@ -63,7 +63,7 @@ from pipeline.voice.playout import BIT_RATE, RATE_HZ, Encoder
 from pipeline.voice.voice import STEP_S
 from scripts.bench import report_section
 from scripts.bench.live import Display, began_s, environment
-from scripts.bench.ranks import ranks, slashed
+from scripts.bench.report_section import ranks, slashed
 from scripts.support.command import add_settings, parser_of, progress, says_errors
 from scripts.support.display_server import DisplayServer
 from scripts.support.kokoro import kokoro
@@ -395,7 +395,7 @@ def _intelligibility() -> list[list[str]]:
 def _tell(title: str, rows: Sequence[Sequence[str]], file: Path | None) -> None:
     report_section.show(rows, title)
     notes = [report_section.made("onnxruntime")]
-    report_section.write(file, title, rows, preface=PREFACE, notes=notes, behind=TITLE)
+    report_section.write(file, title, rows, preface=PREFACE, notes=notes)
 
 
 def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:

@@ -108,8 +108,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         made("ctranslate2", "llama-cpp-python"),
         f"quick translator {own['partial']}, final translator {own['final']}",
     ]
-    is_first = title == TITLE
-    write(arguments.markdown, title, rows(counted), preface=preface, notes=notes, is_first=is_first)
+    write(arguments.markdown, title, rows(counted), preface=preface, notes=notes)
     return 0
 
 
