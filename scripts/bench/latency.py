@@ -16,7 +16,7 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from scripts.bench import recordings, report_section
@@ -46,7 +46,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     candidates = _candidates(arguments)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        for material in _materials(arguments, folder):
+        given = arguments.input
+        materials = (
+            [Material(given.stem, given, (), "", 0.0)]
+            if given
+            else (recordings.named(each, folder) for each in arguments.recording)
+        )
+        for material in materials:
             runs = run_in_turns(
                 material.audio, candidates, arguments.runs, folder, with_glass=arguments.glass
             )
@@ -81,14 +87,6 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
                         help="a setting of the second candidate")  # fmt: skip
     parser.add_argument("--markdown", type=Path, help="write the tables into this file's sections")
     return parser.parse_args(argv)
-
-
-def _materials(arguments: argparse.Namespace, folder: Path) -> Iterator[Material]:
-    if arguments.input:
-        yield Material(arguments.input.stem, arguments.input, (), "", 0.0)
-        return
-    for name in arguments.recording:
-        yield recordings.named(name, folder)
 
 
 def rows(told: dict[str, list[Figure]]) -> list[list[str]]:

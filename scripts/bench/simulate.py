@@ -13,7 +13,6 @@ Erasure is given before the final, by the final, and of finals; commit times as 
 
 from __future__ import annotations
 
-import argparse
 import sys
 import tempfile
 import time
@@ -191,27 +190,17 @@ class Simulation:
                 if prepared is not None:
                     self._report(prepared)
             case Caption() if not self._tracks.is_stale(report.transcript.utterance):
-                self._on_caption(report)
+                shown = self._tracks.final_caption(report) if report.final else report
+                if shown is not None:
+                    self._show(self._board.show(shown))
+                    if shown.final:
+                        self._tracks.finish(shown, self._at_s, mode="demo", utc="")
             case Transcript() if not self._tracks.is_stale(report.utterance):
-                self._on_filtered(report)
+                if filtered := self._tracks.final_transcript(report):
+                    self._show(self._board.retract(filtered.utterance.id))
+                    self._tracks.drop(filtered, mode="demo", utc="")
             case _:
                 pass
-
-    def _on_caption(self, caption: Caption) -> None:
-        if caption.final:
-            final = self._tracks.final_caption(caption)
-            if final is None:
-                return
-            caption = final
-        self._show(self._board.show(caption))
-        if caption.final:
-            self._tracks.finish(caption, self._at_s, mode="demo", utc="")
-
-    def _on_filtered(self, transcript: Transcript) -> None:
-        final = self._tracks.final_transcript(transcript)
-        if final is not None:
-            self._show(self._board.retract(final.utterance.id))
-            self._tracks.drop(final, mode="demo", utc="")
 
     def _show(self, message: CaptionMessage | None) -> None:
         if message is not None:
@@ -255,9 +244,11 @@ def _cells(column: Column, material: Material) -> dict[str, str]:
     delays_ms = [1000 * delay_s for delay_s in final_delays_s(captions, material.words)]
     heard = word_lags_s(recognized_words(captions), material.words)
     shown = [lag_s for each in captions for lag_s in diagonal_lags_s(each, committed)]
+    erased = erasure(captions, committed)
+    parts = (erased.partial, erased.final, erased.reopened)
     return {
         "last syllable to final, ms": slashed(ranks(delays_ms, 0.5, 0.95), 0),
-        "erasure, projector": _erasure(captions),
+        "erasure, projector": " ".join(f"{erased.share(each) or 0.0:.3f}" for each in parts),
         "stands, as heard, s": slashed(mean_p90_p95(heard)),
         "projector, s": slashed(mean_p90_p95(shown)),
         "WER, %": f"{100 * score.wer:.1f}",
@@ -269,17 +260,18 @@ def _cells(column: Column, material: Material) -> dict[str, str]:
     }
 
 
-def _erasure(captions: Sequence[History]) -> str:
-    """Return the shares of text erased before the final, by the final, and of finals."""
-    found = erasure(captions, committed)
-    parts = (found.partial, found.final, found.reopened)
-    return " ".join(f"{found.share(part) or 0.0:.3f}" for part in parts)
-
-
 @says_errors
 def main(argv: Sequence[str] | None = None) -> int:
     """Simulate, print; return the exit code."""
-    arguments = _arguments(argv)
+    parser = parser_of(__doc__)
+    parser.add_argument("--recording", nargs="+", default=["sermon", "pauses"],
+                        help="sermon, pauses, voices or FILE.flac")  # fmt: skip
+    parser.add_argument("--recognizer", default="starter", help="as stt.model (default starter)")
+    add_settings(parser, "a setting of all rows")
+    parser.add_argument("--try", dest="tries", action="append", default=[],
+                        metavar="KEY=VALUE,...", help="settings of one more row")  # fmt: skip
+    parser.add_argument("--markdown", type=Path, help="write the tables into this file's sections")
+    arguments = parser.parse_args(argv)
     logs.configure("warning", "auto")
     common = [f"stt.model={arguments.recognizer}", *arguments.set]
     settings = {"these": _settings(common)}
@@ -299,18 +291,6 @@ def write(file: Path | None, name: str, table: Sequence[Sequence[str]]) -> None:
     notes = [report_section.made("ctranslate2")]
     title = f"## Simulated: {name}"
     report_section.write(file, title, table, preface=PREFACE, notes=notes, explain_once=True)
-
-
-def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
-    parser = parser_of(__doc__)
-    parser.add_argument("--recording", nargs="+", default=["sermon", "pauses"],
-                        help="sermon, pauses, voices or FILE.flac")  # fmt: skip
-    parser.add_argument("--recognizer", default="starter", help="as stt.model (default starter)")
-    add_settings(parser, "a setting of all rows")
-    parser.add_argument("--try", dest="tries", action="append", default=[],
-                        metavar="KEY=VALUE,...", help="settings of one more row")  # fmt: skip
-    parser.add_argument("--markdown", type=Path, help="write the tables into this file's sections")
-    return parser.parse_args(argv)
 
 
 def _settings(flags: Sequence[str]) -> Settings:
