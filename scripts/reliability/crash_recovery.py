@@ -19,11 +19,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import orjson
-from rich.console import Console
-from rich.table import Table
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
+from scripts.bench import report_section
 from scripts.support.command import parser_of, progress
 from scripts.support.program import SERMON, Program, started
 
@@ -134,14 +133,11 @@ def main() -> int:
         kills = kill_again_and_again(
             arguments.kills, Path(folder), random.Random(1), longest_s=arguments.longest
         )
-    table = Table("killed after, s", "finals shown", "history", "missing", "serves, s", "ready, s")
-    for kill in kills:
-        table.add_row(*map(str, kill))
-    console = Console()
-    console.print(table)
+    head = ["killed after, s", "finals shown", "history", "missing", "serves, s", "ready, s"]
+    report_section.show([head, *(list(map(str, kill)) for kill in kills)])
     ready = [kill.ready_s for kill in kills]
     missing = sum(len(kill.missing) for kill in kills)
-    console.print(
+    print(
         f"{len(kills)} kills, {sum(kill.shown for kill in kills)} finals shown, {missing} missing; "
         f"ready after p50 {np.median(ready):.1f} s, at most {max(ready):.1f} s"
     )

@@ -26,6 +26,5 @@ def caption(
     stable: int = 0,
 ) -> CaptionMessage:
     engine = "gemma" if final else "marian"
-    times = {"start_s": 61.2, "end_s": 64.0}
-    made = message(id, source, target, seq=1, engine=engine, final=final, **times)
+    made = message(id, source, target, start_s=61.2, end_s=64.0, seq=1, engine=engine, final=final)
     return replace(made, stable=stable)

@@ -15,8 +15,10 @@ def history(*shown: Shown, id: int = 1, end_s: float = 4.0) -> History:  # noqa:
     """Return the history of a caption whose utterance begins at 1 s."""
     made = []
     for revision, (at_s, text, stable, engine, final) in enumerate(shown, 1):
-        times = {"start_s": 1.0, "end_s": min(end_s, at_s)}
-        new = message(id, text, text, seq=revision, engine=engine, final=final, **times)
+        new = message(
+            id, text, text, start_s=1.0, end_s=min(end_s, at_s), seq=revision, engine=engine,
+            final=final,
+        )  # fmt: skip
         if not final:
             new = replace(new, stable=stable)
         made.append(Sighting(at_s, replace(new, revision=revision)))

@@ -472,14 +472,7 @@ def test_a_diverging_training_ends_with_the_last_good_checkpoint(
     assert (tmp_path / "checkpoint.pt").read_bytes() == good
 
 
-def test_a_level_is_for_all_weights(
-    files: Files, base: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert fine_tune(files, base, tmp_path, "--level", "Q4_0") != 0
-    assert "rank-wrong" in capsys.readouterr().err
-
-
-def test_what_cannot_be_gone_on_from_is_said(
+def test_what_cannot_be_gone_on_from_or_learnt_is_said(
     files: Files, base: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert fine_tune(files, tmp_path / "none", tmp_path) != 0
@@ -488,4 +481,6 @@ def test_what_cannot_be_gone_on_from_is_said(
     assert "its vocabulary was not cut" in capsys.readouterr().err
     assert fine_tune(files, base, tmp_path, "--resume") != 0
     assert "cannot be gone on from" in capsys.readouterr().err
+    assert fine_tune(files, base, tmp_path, "--level", "Q4_0") != 0
+    assert "rank-wrong" in capsys.readouterr().err, "a level is for all weights"
     assert not (tmp_path / "merged").exists()

@@ -182,9 +182,11 @@ def show(title: str, counted: dict[tuple[str, str, Stage], Count], bad: Sequence
 
 
 def _models(settings: Settings) -> dict[str, str]:
-    translate = settings.translate
-    sections = {"partial": translate.partial, "final": translate.final}
-    return {name: f"{each.engine} {each.model}" for name, each in sections.items()}
+    partial, final = settings.translate.partial, settings.translate.final
+    return {
+        "partial": f"{partial.engine} {partial.model}",
+        "final": f"{final.engine} {final.model}",
+    }
 
 
 if __name__ == "__main__":

@@ -64,6 +64,10 @@ def test_a_run_on_the_starter(one_voice: Path, capsys: pytest.CaptureFixture[str
     assert "## Another\n\nkept" in written
     assert "starter, its own window | starter, its own window, hot words |" in written
     assert "| WER, noise at 10 dB |" in written
+    assert accuracy.main([*options, str(page / "none.md")]) == 2
+    printed = capsys.readouterr()
+    assert "full stops" in printed.out
+    assert "none.md" in printed.err
 
 
 def test_a_folder_without_voices_is_an_error(
