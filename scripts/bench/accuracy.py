@@ -84,8 +84,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     table = rows(columns)
     words = sum(len(each.text.split()) for each in spoken)
     notes = [f"{words} words; {made()}, INT8, two threads"]
+    show(table)  # first: the file may be one that cannot be written
     write(arguments.markdown, TITLE, table, preface=_PREFACE, notes=notes)
-    show(table)
     return 0
 
 

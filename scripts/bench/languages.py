@@ -23,8 +23,8 @@ import orjson
 from pipeline.models.resolve import resolve
 from pipeline.session.reader import read_journal
 from scripts.bench import recordings, report_section
-from scripts.bench.live import LiveRun, run_live
-from scripts.support.command import add_settings, parser_of, progress, says_errors
+from scripts.bench.live import LiveRun, run_in_turns
+from scripts.support.command import add_settings, parser_of, says_errors
 
 TITLE = "## Several languages"
 PREFACE = """
@@ -54,13 +54,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     # Pass the model's file, since only its time matters: for a name, the registry knows the pairs
     # that it is good at. The path is absolute, since the program runs in another folder.
     arguments.final = str(resolve("gemma", arguments.final).absolute())
-    candidates = {"one": [], "several": [targets(arguments)]}
-    runs: dict[str, list[LiveRun]] = {name: [] for name in candidates}
-    turns = [name for _ in range(arguments.runs) for name in candidates]
+    candidates = {"one": arguments.set, "several": [*arguments.set, targets(arguments)]}
     with tempfile.TemporaryDirectory() as folder:
-        for name in progress(turns, "running"):
-            settings = [*arguments.set, *candidates[name]]
-            runs[name].append(run_live(material.audio, settings, Path(folder)))
+        runs = run_in_turns(material.audio, candidates, arguments.runs, Path(folder))
         one, several = (cost(runs[name], arguments.langs) for name in candidates)
     rows = table(one, several)
     report_section.show(rows, TITLE)

@@ -16,15 +16,14 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from scripts.bench import recordings, report_section
-from scripts.bench.live import LiveRun, run_live
+from scripts.bench.live import run_in_turns
 from scripts.bench.live_figures import Figure, figures
 from scripts.bench.recordings import Material
-from scripts.support.command import add_settings, parser_of, progress, says_errors
+from scripts.support.command import add_settings, parser_of, says_errors
 
 PREFACE = """
 Made by `make bench` (`python -m scripts.bench.latency`): the real program in real time, and a
@@ -40,29 +39,28 @@ _PRIVATE = "models.directory="
 """A private setting that is not published: the path of the user's models."""
 
 
-class Result(NamedTuple):
-    """A recording's table and the settings that were measured."""
-
-    recording: str
-    recognizer: str
-    settings: dict[str, list[str]]
-    """KEY=VALUE settings by the candidate's name."""
-    rows: list[list[str]]
-
-
 @says_errors
 def main(argv: Sequence[str] | None = None) -> int:
     """Run, gather, print; return the exit code."""
     arguments = _arguments(argv)
     candidates = _candidates(arguments)
-    with tempfile.TemporaryDirectory() as folder:
-        for material in _materials(arguments, Path(folder)):
-            runs = _run(material, candidates, arguments, Path(folder))
-            tables = {name: figures(found, material) for name, found in runs.items()}
-            result = Result(material.name, arguments.recognizer, candidates, rows(tables))
-            report_section.show(result.rows, title(result))
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        given = arguments.input
+        materials = (
+            [Material(given.stem, given, (), "", 0.0)]
+            if given
+            else (recordings.named(each, folder) for each in arguments.recording)
+        )
+        for material in materials:
+            runs = run_in_turns(
+                material.audio, candidates, arguments.runs, folder, with_glass=arguments.glass
+            )
+            table = rows({each: figures(found, material) for each, found in runs.items()})
+            title = f"## Live: {material.name}, {arguments.recognizer}"
+            report_section.show(table, title)
             # After each recording: a later one may fail, or take too long.
-            write(arguments.markdown, result)
+            write(arguments.markdown, title, candidates, table)
     return 0
 
 
@@ -91,28 +89,6 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     return parser.parse_args(argv)
 
 
-def _materials(arguments: argparse.Namespace, folder: Path) -> Iterator[Material]:
-    if arguments.input:
-        yield Material(arguments.input.stem, arguments.input, (), "", 0.0)
-        return
-    for name in arguments.recording:
-        yield recordings.named(name, folder)
-
-
-def _run(
-    material: Material,
-    candidates: dict[str, list[str]],
-    arguments: argparse.Namespace,
-    folder: Path,
-) -> dict[str, list[LiveRun]]:
-    found: dict[str, list[LiveRun]] = {name: [] for name in candidates}
-    turns = [name for _ in range(arguments.runs) for name in candidates]
-    for name in progress(turns, f"running {material.name}"):
-        run = run_live(material.audio, candidates[name], folder, with_glass=arguments.glass)
-        found[name].append(run)
-    return found
-
-
 def rows(told: dict[str, list[Figure]]) -> list[list[str]]:
     """Return the rows of the table, the heading first."""
     both = len(told) == 2
@@ -133,21 +109,18 @@ def _ratio(this: Figure | None, against: Figure | None) -> str:
     return f"{new / old:.2f}" if old and new is not None else ""
 
 
-def title(result: Result) -> str:
-    """Return the heading of a result's section."""
-    return f"## Live: {result.recording}, {result.recognizer}"
-
-
-def write(file: Path | None, result: Result) -> None:
-    """Write a result's section into a file in place of its earlier one."""
+def write(
+    file: Path | None,
+    title: str,
+    candidates: Mapping[str, Sequence[str]],
+    table: Sequence[Sequence[str]],
+) -> None:
+    """Write the table and the candidates' settings into a file's section."""
     notes = [report_section.made("python", *report_section.PACKAGES)]
-    for name, of in result.settings.items():
+    for name, of in candidates.items():
         settings = ", ".join(s for s in of if not s.startswith(_PRIVATE)) or "the defaults"
         notes.append(f"setting `{name}`: {settings}")
-    report_section.write(
-        file, title(result), result.rows,
-        preface=PREFACE, notes=notes, explain_once=True, behind="## Live: ",
-    )  # fmt: skip
+    report_section.write(file, title, table, preface=PREFACE, notes=notes, explain_once=True)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import resource
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +20,7 @@ from pipeline.protocol.codec import parse_caption
 from pipeline.records.utterance import UtteranceRecord
 from pipeline.session.reader import Session
 from scripts.bench.sightings import Sighting, at_the_glass
+from scripts.support.command import progress
 from scripts.support.program import started
 
 _END_S = 900.0
@@ -73,9 +74,24 @@ def run_live(
         # Read before the browser ends, whose share is not the program's.
         used_s = _children_s() - children_before_s
     cpu = (used_s - loaded_s) / (session.heard_s or 1.0)
-    start_s = began_s(display.got, session.shown)
     seen = at_recording_time(display.got, session.shown)
+    start_s = began_s(display.got, session.shown)
     return LiveRun(session.folder, seen, cpu, at_the_glass(seen, painted, start_s))
+
+
+def run_in_turns(
+    audio: Path,
+    candidates: Mapping[str, Sequence[str]],
+    runs: int,
+    folder: Path,
+    *,
+    with_glass: bool = False,
+) -> dict[str, list[LiveRun]]:
+    """Return the runs of each candidate (its name, its settings), measured alternately."""
+    found: dict[str, list[LiveRun]] = {name: [] for name in candidates}
+    for name in progress([*candidates] * runs, f"running {audio.stem}"):
+        found[name].append(run_live(audio, candidates[name], folder, with_glass=with_glass))
+    return found
 
 
 def environment(settings: Sequence[str]) -> dict[str, str]:

@@ -9,8 +9,8 @@ from statistics import fmean
 from pipeline.captions.subtitles import cues
 from pipeline.evaluation.accuracy import chrf_and_bleu
 from scripts.bench.live import LiveRun
-from scripts.bench.ranks import mean_p90_p95, ranks, slashed
 from scripts.bench.recordings import Material
+from scripts.bench.report_section import mean_p90_p95, ranks, slashed
 from scripts.bench.sightings import (
     History,
     View,

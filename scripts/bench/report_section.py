@@ -5,15 +5,35 @@ from __future__ import annotations
 import os
 import platform
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
+from statistics import fmean
 
 from rich.console import Console
 from rich.table import Table
 
+from pipeline.core.percentiles import nearest_rank
 from pipeline.tuning.hardware import cpu_name
+
+PACKAGES = ("faster-whisper", "ctranslate2", "llama-cpp-python", "onnxruntime")
+
+
+def ranks(values: Iterable[float], *shares: float) -> list[float]:
+    """Return the percentiles `shares` (0..1) of some values; nothing without values."""
+    ordered = sorted(values)
+    return [nearest_rank(ordered, share) for share in shares] if ordered else []
+
+
+def mean_p90_p95(values: Sequence[float]) -> list[float]:
+    """Return the mean and two percentiles of some values; nothing without values."""
+    return [fmean(values), *ranks(values, 0.9, 0.95)] if values else []
+
+
+def slashed(values: Iterable[float], digits: int = 2) -> str:
+    """Return values as `0.49 / 0.86 / 0.90`, or "-" without values."""
+    return " / ".join(f"{value:.{digits}f}" for value in values) or "-"
 
 
 def markdown(rows: Sequence[Sequence[str]]) -> str:
@@ -40,8 +60,6 @@ def write(
     preface: str,
     notes: Sequence[str],
     explain_once: bool = False,
-    behind: str = "",
-    is_first: bool = False,
 ) -> None:
     """Write a table as a file's section, with a preface before it and a list of notes after it.
 
@@ -56,33 +74,28 @@ def write(
     listed = "\n".join(f"- {note}" for note in notes)
     parts = [title, *([] if is_explained else [preface]), markdown(rows), listed]
     section = "\n\n".join(parts) + "\n"
-    file.write_text(with_section(text, title, section, behind=behind, is_first=is_first), "utf-8")
+    file.write_text(with_section(text, title, section), "utf-8")
 
 
-def with_section(
-    text: str, title: str, new: str, *, behind: str = "", is_first: bool = False
-) -> str:
+def with_section(text: str, title: str, new: str) -> str:
     """Return the text with the section under `title` replaced by `new`, or added.
 
-    A new section comes after the last section whose title begins with `behind`, before all others
-    with `is_first`, or else at the end of the text.
+    A new section `## Kind: name` comes after the last one of its kind, or else at the end.
     """
-    old = re.search(rf"^{re.escape(title)}\n.*?(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
-    if old is None and behind:
-        alike = rf"^{re.escape(behind)}[^\n]*\n.*?(?=^## |\Z)"
-        found = list(re.finditer(alike, text, re.MULTILINE | re.DOTALL))
-        if found and (rest := text[found[-1].end() :]):
-            return f"{text[: found[-1].end()].rstrip()}\n\n{new.rstrip()}\n\n{rest}"
-    if old is None and is_first and (found_first := re.search("^## ", text, re.MULTILINE)):
-        at = found_first.start()
-        return f"{text[:at]}{new.rstrip()}\n\n{text[at:]}"
-    if old is None:
-        return f"{text.rstrip()}\n\n{new}" if text.strip() else new
-    rest = text[old.end() :]
-    return text[: old.start()] + new + (f"\n{rest}" if rest else "")
 
+    def sections(head: str) -> list[re.Match[str]]:
+        whole = rf"^{head}\n.*?(?=^## |\Z)"
+        return list(re.finditer(whole, text, re.MULTILINE | re.DOTALL))
 
-PACKAGES = ("faster-whisper", "ctranslate2", "llama-cpp-python", "onnxruntime")
+    kind = title.partition(": ")[0]
+    if old := sections(re.escape(title)):
+        start, end = old[0].span()
+    elif alike := sections(rf"{re.escape(kind)}: [^\n]*"):
+        start = end = alike[-1].end()
+    else:
+        start = end = len(text)
+    parts = (text[:start].rstrip(), new.rstrip(), text[end:].rstrip())
+    return "\n\n".join(part for part in parts if part) + "\n"
 
 
 def machine() -> dict[str, str]:

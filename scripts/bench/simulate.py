@@ -1,23 +1,22 @@
 """Play a recording to the program's parts on the recording's clock, as if computing took no time.
 
     python -m scripts.bench.simulate                                  sermon and pauses, starter
-    python -m scripts.bench.simulate --try vad.silence_ms=160,vad.eager_ms=64 --bias 0.3/0.2
+    python -m scripts.bench.simulate --try vad.silence_ms=160,vad.eager_ms=64
     python -m scripts.bench.simulate --recording voices --recognizer whisper-base
 
 Segmenter, queues, workers, engines and board are the real ones, without threads. So the captions
 and their times depend on the policy alone, however busy the machine is. The first row has the
-unchanged settings; each --try and --bias adds a row. CPU is the CPU time of the engines, with one
+unchanged settings; each --try adds a row. CPU is the CPU time of the engines, with one
 thread each, per second of the recording.
 Erasure is given before the final, by the final, and of finals; commit times as mean, p90, p95.
 """
 
 from __future__ import annotations
 
-import argparse
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from statistics import median
@@ -44,8 +43,6 @@ from pipeline.core.types import (
 )
 from pipeline.daemon.captions.tracks import Tracks
 from pipeline.dictionary.store import Dictionary
-from pipeline.engines.llama_cpp.decoding import Bias
-from pipeline.engines.llama_cpp.gemma import Gemma
 from pipeline.engines.process import factory
 from pipeline.engines.protocols import Recognizer, Scorer, Translator
 from pipeline.evaluation.accuracy import chrf_and_bleu
@@ -57,8 +54,8 @@ from pipeline.workers.quick import QuickPass
 from pipeline.workers.transcriber import Transcribe
 from pipeline.workers.translator import Translate
 from scripts.bench import recordings, report_section
-from scripts.bench.ranks import mean_p90_p95, ranks, slashed
 from scripts.bench.recordings import Material
+from scripts.bench.report_section import mean_p90_p95, ranks, slashed
 from scripts.bench.sightings import (
     History,
     Sighting,
@@ -193,27 +190,17 @@ class Simulation:
                 if prepared is not None:
                     self._report(prepared)
             case Caption() if not self._tracks.is_stale(report.transcript.utterance):
-                self._on_caption(report)
+                shown = self._tracks.final_caption(report) if report.final else report
+                if shown is not None:
+                    self._show(self._board.show(shown))
+                    if shown.final:
+                        self._tracks.finish(shown, self._at_s, mode="demo", utc="")
             case Transcript() if not self._tracks.is_stale(report.utterance):
-                self._on_filtered(report)
+                if filtered := self._tracks.final_transcript(report):
+                    self._show(self._board.retract(filtered.utterance.id))
+                    self._tracks.drop(filtered, mode="demo", utc="")
             case _:
                 pass
-
-    def _on_caption(self, caption: Caption) -> None:
-        if caption.final:
-            final = self._tracks.final_caption(caption)
-            if final is None:
-                return
-            caption = final
-        self._show(self._board.show(caption))
-        if caption.final:
-            self._tracks.finish(caption, self._at_s, mode="demo", utc="")
-
-    def _on_filtered(self, transcript: Transcript) -> None:
-        final = self._tracks.final_transcript(transcript)
-        if final is not None:
-            self._show(self._board.retract(final.utterance.id))
-            self._tracks.drop(final, mode="demo", utc="")
 
     def _show(self, message: CaptionMessage | None) -> None:
         if message is not None:
@@ -229,16 +216,13 @@ class Column(NamedTuple):
     """CPU seconds of this process per second of audio; the engines use nearly all of it."""
 
 
-def simulate(material: Material, settings: dict[str, tuple[Settings, Bias | None]]) -> list[Column]:
+def simulate(material: Material, settings: Mapping[str, Settings]) -> list[Column]:
     """Return a column for each of the settings; all use the same models. Raises StarkError."""
     pcm = np.concatenate([read_audio(material.audio), np.zeros(2 * SAMPLE_RATE, np.float32)])
     probabilities = recordings.probabilities(pcm)
-    engines = Engines.of(next(iter(settings.values()))[0])
-    own = engines.final.bias if isinstance(engines.final, Gemma) else None
+    engines = Engines.of(next(iter(settings.values())))
     made = []
-    for name, (chosen, bias) in progress(settings.items(), material.name):
-        if isinstance(engines.final, Gemma) and own is not None:
-            engines.final.bias = bias or own
+    for name, chosen in progress(settings.items(), material.name):
         before_s = time.process_time()
         captions = Simulation(chosen, engines).play(pcm, probabilities)
         cpu = (time.process_time() - before_s) / material.duration_s
@@ -260,9 +244,11 @@ def _cells(column: Column, material: Material) -> dict[str, str]:
     delays_ms = [1000 * delay_s for delay_s in final_delays_s(captions, material.words)]
     heard = word_lags_s(recognized_words(captions), material.words)
     shown = [lag_s for each in captions for lag_s in diagonal_lags_s(each, committed)]
+    erased = erasure(captions, committed)
+    parts = (erased.partial, erased.final, erased.reopened)
     return {
         "last syllable to final, ms": slashed(ranks(delays_ms, 0.5, 0.95), 0),
-        "erasure, projector": _erasure(captions),
+        "erasure, projector": " ".join(f"{erased.share(each) or 0.0:.3f}" for each in parts),
         "stands, as heard, s": slashed(mean_p90_p95(heard)),
         "projector, s": slashed(mean_p90_p95(shown)),
         "WER, %": f"{100 * score.wer:.1f}",
@@ -274,25 +260,23 @@ def _cells(column: Column, material: Material) -> dict[str, str]:
     }
 
 
-def _erasure(captions: Sequence[History]) -> str:
-    """Return the shares of text erased before the final, by the final, and of finals."""
-    found = erasure(captions, committed)
-    parts = (found.partial, found.final, found.reopened)
-    return " ".join(f"{found.share(part) or 0.0:.3f}" for part in parts)
-
-
 @says_errors
 def main(argv: Sequence[str] | None = None) -> int:
     """Simulate, print; return the exit code."""
-    arguments = _arguments(argv)
+    parser = parser_of(__doc__)
+    parser.add_argument("--recording", nargs="+", default=["sermon", "pauses"],
+                        help="sermon, pauses, voices or FILE.flac")  # fmt: skip
+    parser.add_argument("--recognizer", default="starter", help="as stt.model (default starter)")
+    add_settings(parser, "a setting of all rows")
+    parser.add_argument("--try", dest="tries", action="append", default=[],
+                        metavar="KEY=VALUE,...", help="settings of one more row")  # fmt: skip
+    parser.add_argument("--markdown", type=Path, help="write the tables into this file's sections")
+    arguments = parser.parse_args(argv)
     logs.configure("warning", "auto")
     common = [f"stt.model={arguments.recognizer}", *arguments.set]
-    settings: dict[str, tuple[Settings, Bias | None]] = {"these": (_settings(common), None)}
+    settings = {"these": _settings(common)}
     for each in arguments.tries:
-        settings[each.replace(",", " ")] = (_settings([*common, *each.split(",")]), None)
-    for each in arguments.bias:
-        bias = Bias(*map(float, each.split("/")))
-        settings[f"bias {each}"] = (settings["these"][0], bias)
+        settings[each.replace(",", " ")] = _settings([*common, *each.split(",")])
     with tempfile.TemporaryDirectory() as folder:
         for name in arguments.recording:
             material = recordings.named(name, Path(folder))
@@ -304,25 +288,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def write(file: Path | None, name: str, table: Sequence[Sequence[str]]) -> None:
     """Write a recording's table into its own section."""
-    report_section.write(
-        file, f"## Simulated: {name}", table,
-        preface=PREFACE, notes=[report_section.made("ctranslate2")], explain_once=True,
-        behind="## Simulated: ",
-    )  # fmt: skip
-
-
-def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
-    parser = parser_of(__doc__)
-    parser.add_argument("--recording", nargs="+", default=["sermon", "pauses"],
-                        help="sermon, pauses, voices or FILE.flac")  # fmt: skip
-    parser.add_argument("--recognizer", default="starter", help="as stt.model (default starter)")
-    add_settings(parser, "a setting of all rows")
-    parser.add_argument("--try", dest="tries", action="append", default=[],
-                        metavar="KEY=VALUE,...", help="settings of one more row")  # fmt: skip
-    parser.add_argument("--bias", nargs="+", default=[], metavar="STANDING/TAIL/FINAL",
-                        help="what words that stand are worth in finals")  # fmt: skip
-    parser.add_argument("--markdown", type=Path, help="write the tables into this file's sections")
-    return parser.parse_args(argv)
+    notes = [report_section.made("ctranslate2")]
+    title = f"## Simulated: {name}"
+    report_section.write(file, title, table, preface=PREFACE, notes=notes, explain_once=True)
 
 
 def _settings(flags: Sequence[str]) -> Settings:

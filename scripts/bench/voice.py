@@ -24,7 +24,6 @@ whisper-base
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import io
 import resource
@@ -33,7 +32,7 @@ import tempfile
 import threading
 import time
 import urllib.request
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from multiprocessing import Pipe, get_context
@@ -63,7 +62,7 @@ from pipeline.voice.playout import BIT_RATE, RATE_HZ, Encoder
 from pipeline.voice.voice import STEP_S
 from scripts.bench import report_section
 from scripts.bench.live import Display, began_s, environment
-from scripts.bench.ranks import ranks, slashed
+from scripts.bench.report_section import ranks, slashed
 from scripts.support.command import add_settings, parser_of, progress, says_errors
 from scripts.support.display_server import DisplayServer
 from scripts.support.kokoro import kokoro
@@ -105,6 +104,17 @@ def comparable(text: str, lang: str) -> str:
     for found in reversed(numbers.find(text, lang)):
         text = f"{text[: found.start]}{found.value}{text[found.end :]}"
     return text
+
+
+def intelligibility() -> list[list[str]]:
+    """Speak and recognize captions of each language; return the table. Raises StarkError."""
+    voice = kokoro(*CAPTIONS)
+    rows = [["", "captions", "words", "WER", "speech, s", "CPU, s/s"]]
+    for lang in CAPTIONS:
+        ear = Whisper(resolve("stt", "whisper-base"), lang=lang)
+        ear.load()
+        rows.append(understood(lang, captions(lang, _MOST), voice, ear))
+    return rows
 
 
 def understood(lang: str, texts: Sequence[str], voice: Speaker, ear: Whisper) -> list[str]:
@@ -372,33 +382,6 @@ def crowd(count: int, length_s: float) -> list[list[str]]:
 @says_errors
 def main(argv: Sequence[str] | None = None) -> int:
     """Measure, print; return the exit code."""
-    arguments = _arguments(argv)
-    if arguments.only in ("", "intelligibility"):
-        _tell(UNDERSTOOD, _intelligibility(), arguments.markdown)
-    if arguments.only in ("", "delay"):
-        _tell(DELAY, delay(arguments.audio, arguments.set), arguments.markdown)
-    if arguments.only in ("", "listeners"):
-        _tell(LISTENERS, crowd(300, 60.0), arguments.markdown)
-    return 0
-
-
-def _intelligibility() -> list[list[str]]:
-    voice = kokoro(*CAPTIONS)
-    rows = [["", "captions", "words", "WER", "speech, s", "CPU, s/s"]]
-    for lang in CAPTIONS:
-        ear = Whisper(resolve("stt", "whisper-base"), lang=lang)
-        ear.load()
-        rows.append(understood(lang, captions(lang, _MOST), voice, ear))
-    return rows
-
-
-def _tell(title: str, rows: Sequence[Sequence[str]], file: Path | None) -> None:
-    report_section.show(rows, title)
-    notes = [report_section.made("onnxruntime")]
-    report_section.write(file, title, rows, preface=PREFACE, notes=notes, behind=TITLE)
-
-
-def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = parser_of(__doc__)
     parser.add_argument("--only", choices=["intelligibility", "delay", "listeners"], default="",
                         help="one of the three")  # fmt: skip
@@ -406,7 +389,19 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
                         help="its reference beside it (default demo/service.flac)")  # fmt: skip
     add_settings(parser, "a setting, for the delay")
     parser.add_argument("--markdown", type=Path, help="write the tables into this file's sections")
-    return parser.parse_args(argv)
+    arguments = parser.parse_args(argv)
+    measures: dict[str, tuple[str, Callable[[], list[list[str]]]]] = {
+        "intelligibility": (UNDERSTOOD, intelligibility),
+        "delay": (DELAY, lambda: delay(arguments.audio, arguments.set)),
+        "listeners": (LISTENERS, lambda: crowd(300, 60.0)),
+    }
+    for name, (title, measured) in measures.items():
+        if arguments.only in ("", name):
+            rows = measured()
+            report_section.show(rows, title)
+            notes = [report_section.made("onnxruntime")]
+            report_section.write(arguments.markdown, title, rows, preface=PREFACE, notes=notes)
+    return 0
 
 
 if __name__ == "__main__":

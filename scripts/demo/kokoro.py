@@ -8,7 +8,6 @@ Only the demo's recording needs it, when it is made again.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shutil
 import tempfile
@@ -26,16 +25,9 @@ from scripts.support.kokoro import kokoro
 def speak(text: str, voice: str, speed: float) -> Samples:
     """Return a sentence in an American voice such as am_michael, at 24 kHz.
 
-    KOKORO_VOICES names the folder of voices (package/voices). The speech is cached in the system's
-    folder for temporary files. Raises UsageError if a part is missing.
+    KOKORO_VOICES names the folder of voices (package/voices). Raises UsageError if one is missing.
     """
-    mark = hashlib.sha256(f"{voice} {speed} {text}".encode()).hexdigest()[:16]
-    kept = Path(tempfile.gettempdir(), "kokoro", f"{mark}.npy")
-    if not kept.exists():
-        kept.parent.mkdir(exist_ok=True)
-        np.save(kept, _speaker(voice).speak(text, "en", speed))
-    samples: Samples = np.load(kept)
-    return samples.astype(np.float64)
+    return _speaker(voice).speak(text, "en", speed).astype(np.float64)
 
 
 @cache

@@ -124,15 +124,6 @@ def _schema(name: str, kind: Any, *, exact: bool) -> dict[str, Any]:
     return {**head, **made}
 
 
-def _optional(properties: dict[str, Any]) -> set[str]:
-    """Return the fields that may be left out; the field that names the message may not."""
-    return {
-        name
-        for name, its in properties.items()
-        if "default" in its and name not in ("type", "name")
-    }
-
-
 def _tidy(schema: Any, *, exact: bool) -> None:
     """Remove titles that repeat names; state exactly which fields there are."""
     if isinstance(schema, list):
@@ -140,7 +131,12 @@ def _tidy(schema: Any, *, exact: bool) -> None:
             _tidy(each, exact=exact)
     if not isinstance(schema, dict):
         return
-    optional = set() if exact else _optional(schema.get("properties", {}))
+    optional = {
+        name
+        for name, its in schema.get("properties", {}).items()
+        # The field that names the message may not be left out.
+        if not exact and "default" in its and name not in ("type", "name")
+    }
     for key, inner in schema.items():
         if key in ("properties", "$defs"):
             for each in inner.values():

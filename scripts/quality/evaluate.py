@@ -36,7 +36,7 @@ from rich.table import Table
 from rich.text import Text
 
 from pipeline.core import logs
-from pipeline.core.errors import StarkError, UsageError
+from pipeline.core.errors import UsageError
 from pipeline.evaluation import paired_bootstrap as comparison
 from pipeline.evaluation import sentences as data
 from pipeline.evaluation.paired_bootstrap import MEASURES, Difference, Verdict
@@ -44,7 +44,7 @@ from pipeline.evaluation.sentences import Sentence
 from scripts.bench.report_section import machine
 from scripts.quality import sides
 from scripts.quality.sides import SAME_WORK, Side, Stress, stress
-from scripts.support.command import parser_of, progress, write_json
+from scripts.support.command import parser_of, progress, says_errors, write_json
 
 EXITS = {"same": 0, "better": 0, "worse": 1, "cannot tell": 3}
 _LANGS = ("source", "target")
@@ -52,18 +52,11 @@ _FOUR_BITS = re.compile(r"q4_(k_m|k_s|0|1)", re.IGNORECASE)
 COLORS = {"same": "green", "better": "green", "worse": "bold red", "cannot tell": "yellow"}
 
 
+@says_errors
 def main(argv: Sequence[str] | None = None) -> int:
     """Measure, compare, print; return the exit code."""
     arguments = _parser().parse_args(argv)
     logs.configure("warning", "auto")
-    try:
-        return _gate(arguments)
-    except (StarkError, OSError) as error:
-        print(f"evaluate: {error}", file=sys.stderr)
-        return 2
-
-
-def _gate(arguments: argparse.Namespace) -> int:
     langs = _langs(arguments)
     sentences = data.read(arguments.sentences, *langs)
     if arguments.few:

@@ -32,13 +32,13 @@ def add_settings(parser: argparse.ArgumentParser, what: str = "a setting") -> No
 
 
 def says_errors(main: Callable[P, int]) -> Callable[P, int]:
-    """Let a main function print an error of the program as a sentence and return 2."""
+    """Let a main function print an error of the program, or of a file, and return 2."""
 
     @wraps(main)
     def saying(*args: P.args, **kwargs: P.kwargs) -> int:
         try:
             return main(*args, **kwargs)
-        except StarkError as error:
+        except (StarkError, OSError) as error:
             print(error, file=sys.stderr)
             return 2
 

@@ -26,7 +26,7 @@ class NatsServer:
         self._room = f", max_file_store: {most_bytes}" if most_bytes else ""
         self._config = config
         self._process: subprocess.Popen[bytes] | None = None
-        self.port = _free_port()
+        self.port = free_port()
 
     @property
     def url(self) -> str:
@@ -77,7 +77,8 @@ class NatsServer:
                 return b"".join(file.read_bytes() for file in files if file.is_file())
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """Return a port that nobody uses at this moment."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         return int(taken.getsockname()[1])

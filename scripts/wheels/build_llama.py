@@ -23,7 +23,8 @@ from base64 import urlsafe_b64encode
 from pathlib import Path
 from typing import Final
 
-ROOT: Final = Path(__file__).resolve().parents[2]
+from scripts.support.paths import ROOT
+
 PIN: Final = re.compile(r"^llama-cpp-python==([\d.]+)(.*\\\n)*.*\n", re.MULTILINE)
 MACHINES: Final = ("x86_64", "aarch64")
 GLIBC: Final = (2, 28)

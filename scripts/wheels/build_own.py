@@ -17,7 +17,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from scripts.wheels.build_llama import ROOT, write_wheel
+from scripts.support.paths import ROOT
+from scripts.wheels.build_llama import write_wheel
 
 PLACE: Final = "pipeline/bundle/packages/"
 """Path in a wheel of the packages that it carries; `pipeline/__init__.py` finds them."""

@@ -138,10 +138,11 @@ def test_a_change_of_anything_that_is_packaged_is_installed(tmp_path: Path) -> N
     assert len(set(stamps)) == len(files) + 1
 
 
-@pytest.fixture
-def church(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def installed_twice(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a root in which a small checkout was installed twice, as two versions."""
-    checkout = tmp_path / "checkout"
+    root = tmp_path_factory.mktemp("root")
+    checkout = root / "checkout"
     for name in ("config.toml", "scripts/install.sh", "systemd"):
         place = checkout / name
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -153,20 +154,26 @@ def church(tmp_path: Path) -> Path:
     for name in (*(f"{each}/any" for each in folders), *words, *files, *others):
         (checkout / name).parent.mkdir(parents=True, exist_ok=True)
         (checkout / name).touch()
-    python = tmp_path / "python"
+    python = root / "python"
     python.write_text(PYTHON)
     python.chmod(0o755)
-    etc = tmp_path / "etc"
+    etc = root / "etc"
     etc.mkdir()
     (etc / "passwd").write_text(f"{NAME}:x:0:0::/:/bin/false\n")
     (etc / "group").write_text(f"{NAME}:x:0:\n")
     for _ in range(2):
-        done = upgrade(tmp_path)
+        done = upgrade(root)
         assert done.returncode == 0, done.stdout + done.stderr
-        stamp = tmp_path / "opt" / NAME / "stamp"
+        stamp = root / "opt" / NAME / "stamp"
         last, _ = stamp.read_text(), stamp.write_text("the first")
     stamp.write_text(last)
-    return tmp_path
+    return root
+
+
+@pytest.fixture
+def church(installed_twice: Path, tmp_path: Path) -> Path:
+    """Return a root of the test's own with both versions."""
+    return shutil.copytree(installed_twice, tmp_path, symlinks=True, dirs_exist_ok=True)
 
 
 def upgrade(root: Path, *options: str, **env: str) -> subprocess.CompletedProcess[str]:

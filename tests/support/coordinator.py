@@ -6,14 +6,13 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import orjson
 
 from pipeline.captions.board import CaptionBoard
 from pipeline.check.checks import standing_checks
 from pipeline.config.loader import changed, load
 from pipeline.core.errors import ProtocolError
-from pipeline.core.types import Caption, Recognition, Transcript, Utterance
+from pipeline.core.types import SAMPLE_RATE, Caption, Recognition, Transcript, Utterance
 from pipeline.daemon.captions.targets import Targets
 from pipeline.daemon.context.context import OpenSession, make_context
 from pipeline.daemon.context.sinks import Screen
@@ -23,12 +22,13 @@ from pipeline.daemon.desk.service_notes import ServiceNotes
 from pipeline.dictionary.store import Dictionary
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.session.recorder import SessionRecorder
+from scripts.support import records
 from scripts.support.operator_server import FakeHearing, idle_workers
 
 
 def utterance(id: int = 1) -> Utterance:  # noqa: A002
-    return Utterance(
-        id, 1, True, "silence", 0, 16_000, np.zeros(16_000, np.float32), 0.5, closed_s=1.0
+    return records.utterance(
+        id, 0.0, 1.0, revision=1, samples=SAMPLE_RATE, spoken_s=0.5, closed_s=1.0
     )
 
 

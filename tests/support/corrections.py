@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from pipeline.core.types import Recognition, Transcript, Utterance
+from pipeline.core.types import Recognition, Transcript
 from pipeline.dictionary.matcher import Lexicon, compile_lexicon, correct
 from pipeline.dictionary.rules import parse_rules
+from scripts.support.records import utterance
 
 
 def lexicon(*files: str) -> Lexicon:
@@ -18,5 +17,4 @@ def lexicon(*files: str) -> Lexicon:
 
 def corrected(words: Lexicon, text: str) -> Transcript:
     """Correct one recognized text."""
-    utterance = Utterance(1, 1, True, "silence", 0, 512, np.zeros(512, np.float32))
-    return correct(words, Transcript(utterance, "en", text, text, Recognition(text)))
+    return correct(words, Transcript(utterance(1, 0.0, 1.0), "en", text, text, Recognition(text)))

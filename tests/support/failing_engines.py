@@ -13,8 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tests.support.needs import without
-
-ROOT = Path(__file__).parents[2]
+from tests.support.paths import ROOT
 
 _ONLY_IN = """
 import sys

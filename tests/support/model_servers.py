@@ -18,12 +18,15 @@ from typing import Any
 
 import orjson
 
+from pipeline.models.resolve import resolve
+from scripts.support import nats_server
 from tests.support.needs import needs_module
 from tests.support.paths import ROOT
 from tests.support.programs import answering
 
 MODEL = "starter"
 STARTS_S = 120.0
+free_port = nats_server.free_port
 
 Answer = Callable[["Handler"], None]
 
@@ -174,13 +177,6 @@ def scripted(
         yield server
 
 
-def free_port() -> int:
-    with socket.socket() as bound:
-        bound.bind(("127.0.0.1", 0))
-        port: int = bound.getsockname()[1]
-        return port
-
-
 @contextmanager
 def real_server(
     folder: Path, *, key: str = "", name: str = MODEL
@@ -190,7 +186,12 @@ def real_server(
     Yields its address and its process.
     """
     needs_module("fastapi", "uvicorn", "sse_starlette", "starlette_context", "yaml")
-    options = {"model": _tiny(), "model_alias": name, "n_ctx": 2048, "interrupt_requests": "false"}
+    options = {
+        "model": resolve("gemma", "tiny"),
+        "model_alias": name,
+        "n_ctx": 2048,
+        "interrupt_requests": "false",
+    }
     arguments = [f"--{option}={value}" for option, value in options.items()]
     key_of = {"API_KEY": key} if key else {}
     with _serving(folder, ["-c", _LLAMA_CPP_SERVER, *arguments], free_port(), **key_of) as served:
@@ -223,12 +224,6 @@ def serve_model(folder: Path, *options: str) -> Iterator[str]:
     asked = ["-m", "pipeline", "serve-model", "--model", "tiny", "--port", str(port), *options]
     with _serving(folder, asked, port, path="health") as (url, _):
         yield url
-
-
-def _tiny() -> Path:
-    from pipeline.models.resolve import resolve
-
-    return resolve("gemma", "tiny")
 
 
 # As `python -m llama_cpp.server`, which chooses no kernels where they are separate files.

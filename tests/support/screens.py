@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from pipeline.protocol.caption import CaptionMessage, SourceText, TargetText
+from dataclasses import replace
+
+from pipeline.protocol.caption import CaptionMessage
+from scripts.support.journal import message
 from scripts.support.records import utterance_record
 
 RECORD = utterance_record(
@@ -22,14 +25,6 @@ def caption(
     final: bool = False,
     stable: int = 0,
 ) -> CaptionMessage:
-    return CaptionMessage(
-        seq=1,
-        id=id,
-        revision=1,
-        final=final,
-        start_s=61.2,
-        end_s=64.0,
-        source=SourceText("en", source),
-        target=TargetText("es", target, "gemma" if final else "marian"),
-        stable=stable,
-    )
+    engine = "gemma" if final else "marian"
+    made = message(id, source, target, start_s=61.2, end_s=64.0, seq=1, engine=engine, final=final)
+    return replace(made, stable=stable)

@@ -41,27 +41,34 @@ def write_tokenizer(folder: Path) -> sentencepiece.SentencePieceProcessor:
     return sentencepiece.SentencePieceProcessor(model_file=str(folder / "tokenizer.model"))
 
 
-def base_model(sees_pictures: bool, **settings: Any) -> Any:
-    """Make five local layers and a global one with scaled positions, as TranslateGemma 4B has."""
+def base_model(sees_pictures: bool, pictures: dict[str, Any] | None = None, **settings: Any) -> Any:
+    """Make five local layers and a global one with scaled positions, as TranslateGemma 4B has.
+
+    `pictures` (those of 4B) and `settings` replace sizes of the part for pictures and the text's.
+    """
     rope = {
         "full_attention": {"rope_type": "linear", "factor": 8.0, "rope_theta": 1_000_000.0},
         "sliding_attention": {"rope_type": "default", "rope_theta": 10_000.0},
     }
-    text = transformers.Gemma3TextConfig(
-        vocab_size=420, hidden_size=64, intermediate_size=128, num_hidden_layers=6,
-        num_attention_heads=2, num_key_value_heads=1, head_dim=32, query_pre_attn_scalar=32,
-        max_position_embeddings=1024, sliding_window=16, bos_token_id=2, eos_token_id=1,
-        pad_token_id=0, rope_parameters=rope, **settings,
-    )  # fmt: skip
+    sizes: dict[str, Any] = {
+        "vocab_size": 420, "hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 6,
+        "num_attention_heads": 2, "num_key_value_heads": 1, "head_dim": 32,
+        "query_pre_attn_scalar": 32, "max_position_embeddings": 1024, "sliding_window": 16,
+        "bos_token_id": 2, "eos_token_id": 1, "pad_token_id": 0, "rope_parameters": rope,
+    }  # fmt: skip
+    text = transformers.Gemma3TextConfig(**sizes | settings)
     torch.manual_seed(1)
     if not sees_pictures:
         return transformers.Gemma3ForCausalLM(text)
-    pictures = transformers.SiglipVisionConfig(
-        hidden_size=16, intermediate_size=16, num_hidden_layers=1, num_attention_heads=2,
-        image_size=28, patch_size=14,
-    )  # fmt: skip
+    small = {
+        "hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1,
+        "num_attention_heads": 2, "image_size": 28, "patch_size": 14,
+    }  # fmt: skip
     config = transformers.Gemma3Config(
-        text_config=text, vision_config=pictures, mm_tokens_per_image=1, image_token_index=419
+        text_config=text,
+        vision_config=transformers.SiglipVisionConfig(**small | (pictures or {})),
+        mm_tokens_per_image=256 if pictures else 1,
+        image_token_index=262_144 if pictures else 419,
     )
     return transformers.Gemma3ForConditionalGeneration(config)
 

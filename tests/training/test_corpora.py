@@ -34,43 +34,28 @@ def files(tmp_path: Path) -> tuple[Path, Path]:
 
 
 @pytest.mark.slow
-def test_whole_books_are_held_out_and_their_english_never_trained_on(
+def test_books_and_sentences_are_held_out_and_their_english_never_trained_on(
     files: tuple[Path, Path],
 ) -> None:
     split = corpora.load(*files, sermon=None, held_out_count=10)
 
     assert [pair.en for pair in split.held_out_books] == ["There was a famine.", "God is love."]
-    trained = {corpora.words(pair.en) for pairs in split.training.values() for pair in pairs}
+    learnt = [pair for pairs in split.training.values() for pair in pairs]
     held = {corpora.words(pair.en) for pair in (*split.held_out_books, *split.held_out_tatoeba)}
-    assert not trained & held
+    assert not {corpora.words(pair.en) for pair in learnt} & held
     # A book that is not held out has the same words; an empty cell gives no pair.
     assert [pair.en for pair in split.training["nheb"]] == ["God created."]
     assert [pair.en for pair in split.training["kjv"]] == ["God made."]
-
-
-@pytest.mark.slow
-def test_the_chapter_of_the_demo_is_neither_trained_on_nor_held_out(
-    files: tuple[Path, Path],
-) -> None:
-    split = corpora.load(*files, sermon=None, held_out_count=10)
-
-    learnt = [pair for pairs in split.training.values() for pair in pairs]
+    # The chapter of the demo is neither trained on nor held out.
     ours = (corpora.MODERN, corpora.TALK)
     pairs = [pair for pair in (*learnt, *split.held_out_books) if pair.source not in ours]
     assert not [pair for pair in pairs if "lift" in pair.en]
-
-
-@pytest.mark.slow
-def test_the_choice_of_sentences_does_not_depend_on_the_order_of_the_file(
-    files: tuple[Path, Path],
-) -> None:
-    first = corpora.load(*files, sermon=None, held_out_count=10)
+    # The choice of sentences does not depend on the order of the file.
+    assert len(split.training["tatoeba"]) == 30
     files[1].write_text("\n".join(reversed(SENTENCES)) + "\n", encoding="utf-8")
-    second = corpora.load(*files, sermon=None, held_out_count=10)
-
-    assert first.held_out_tatoeba == second.held_out_tatoeba
-    assert len(first.held_out_tatoeba) == 10
-    assert len(first.training["tatoeba"]) == 30
+    again = corpora.load(*files, sermon=None, held_out_count=10)
+    assert again.held_out_tatoeba == split.held_out_tatoeba
+    assert len(again.held_out_tatoeba) == 10
 
 
 @pytest.mark.slow
@@ -209,6 +194,15 @@ def test_french_texts_are_whole_and_written_one_way(name: str) -> None:
         assert english.count('"') % 2 == french.count('"') % 2 == 0
         assert french[-1] in '.?!"', french
     assert len({corpora.words(english) for english, _ in lines}) == len(lines)
+
+
+def test_the_sermon_test_has_sixty_pairs_that_no_training_source_has() -> None:
+    test = list(corpora.read_pairs(corpora.SERMON_TEST, "sermon-test"))
+    phrases = list(corpora.read_pairs(corpora.SERMON_PHRASES, "sermon"))
+
+    assert len({pair.en for pair in test}) == 60
+    assert not {corpora.words(p.en) for p in test} & {corpora.words(p.en) for p in phrases}
+    assert not {corpora.words(p.target) for p in test} & {corpora.words(p.target) for p in phrases}
 
 
 def test_everyday_sentences_are_many_and_none_is_measured_with() -> None:

@@ -30,7 +30,11 @@ def tiny_spec() -> Any:
     return TinySpec()
 
 
-def written(tmp_path: Path, quantization: str | None) -> tuple[Path, np.ndarray, np.ndarray]:
+@pytest.mark.slow
+@pytest.mark.parametrize("quantization", ["float32", "int8", "int16"])
+def test_weights_come_back_within_half_a_step_and_shared_ones_have_both_names(
+    tmp_path: Path, quantization: str
+) -> None:
     matrix = np.random.default_rng(3).normal(size=(6, 32)).astype(np.float32)
     matrix[2] *= 40  # one scale for all rows would lose the small ones
     bias = np.arange(6, dtype=np.float32)
@@ -40,35 +44,22 @@ def written(tmp_path: Path, quantization: str | None) -> tuple[Path, np.ndarray,
     spec.validate()
     spec.optimize(quantization=quantization)
     spec.save(str(tmp_path))
-    return tmp_path / "model.bin", matrix, bias
+    weights = read_weights(tmp_path / "model.bin")
 
-
-@pytest.mark.slow
-def test_float_weights_come_back_exactly(tmp_path: Path) -> None:
-    path, matrix, bias = written(tmp_path, "float32")
-    weights = read_weights(path)
-    np.testing.assert_array_equal(weights["first/weight"], matrix)
-    np.testing.assert_array_equal(weights["first/bias"], bias)
-    assert weights["num_heads"] == 4
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("quantization", ["int8", "int16"])
-def test_quantized_weights_come_back_within_half_a_step(tmp_path: Path, quantization: str) -> None:
-    path, matrix, _ = written(tmp_path, quantization)
-    read = read_weights(path)["first/weight"]
-    largest = np.abs(matrix).max(axis=1, keepdims=True) if quantization == "int8" else 0
-    step = largest / 127 if quantization == "int8" else np.abs(matrix).max() / 1024
+    sizes = np.abs(matrix)
+    steps = {
+        "float32": 0.0,
+        "int8": sizes.max(axis=1, keepdims=True) / 127,
+        "int16": sizes.max() / 1024,
+    }
+    read = weights["first/weight"]
     assert read.dtype == np.float32
-    assert (np.abs(read - matrix) <= step / 2 + 1e-6).all()
-
-
-@pytest.mark.slow
-def test_shared_weights_have_both_names(tmp_path: Path) -> None:
-    path, _, bias = written(tmp_path, "int8")
-    weights = read_weights(path)
-    np.testing.assert_array_equal(weights["first/weight"], weights["second/weight"])
+    exact = 0.0 if quantization == "float32" else 1e-6
+    assert (np.abs(read - matrix) <= steps[quantization] / 2 + exact).all()
+    np.testing.assert_array_equal(read, weights["second/weight"])
+    np.testing.assert_array_equal(weights["first/bias"], bias)
     np.testing.assert_array_equal(weights["second/bias"], bias + 1)
+    assert weights["num_heads"] == 4
     assert not any(name.endswith("_scale") for name in weights)
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,14 @@ TEXTS = [
     "We believe in Jesus Christ, the Son of God.",
     "Turn with me to Romans, chapter five, verse eight.",
 ]
+PARTS = [
+    [r"dios es amor"],
+    [r"buenos días"],
+    [r"\bseñor\b", r"\bpastor\b"],
+    [r"jesucristo|jesús", r"hijo de dios"],
+    [r"romanos", r"cinco", r"ocho"],
+]
+"""What each answer has."""
 MARIAN = """
 import json, sys
 import ctranslate2, sentencepiece
@@ -50,7 +58,6 @@ print(json.dumps({"answers": answers, "ends": ends, "torch": "torch" in sys.modu
 """
 
 
-@cache
 def translated(program: str, folder: str) -> dict[str, Any]:
     """Return the output for TEXTS in a fresh interpreter; it prints one JSON object last."""
     command = [sys.executable, "-c", program, str(STARTER / folder), json.dumps(TEXTS)]
@@ -65,20 +72,9 @@ def translated(program: str, folder: str) -> dict[str, Any]:
 def test_simple_sentences_come_out_in_spanish(program: str, folder: str) -> None:
     found = translated(program, folder)
     assert found["torch"] is False
-    love, morning, shepherd, believe, reading = (answer.lower() for answer in found["answers"])
-    assert "dios es amor" in love
-    assert "buenos días" in morning
-    assert {"señor", "pastor"} <= set(shepherd.strip(".").split())
-    assert "jesucristo" in believe or "jesús" in believe
-    assert "hijo de dios" in believe
-    assert "romanos" in reading
-    assert "cinco" in reading
-    assert "ocho" in reading
-
-
-@pytest.mark.slow
-def test_gemma_ends_its_answers_itself() -> None:
-    assert set(translated(GEMMA, "gemma")["ends"]) == {"stop"}
+    assert set(found.get("ends", ["stop"])) == {"stop"}, "it ends its answers itself"
+    for answer, parts in zip(found["answers"], PARTS, strict=True):
+        assert all(re.search(part, answer.lower()) for part in parts), answer
 
 
 def test_the_starter_models_stay_small() -> None:

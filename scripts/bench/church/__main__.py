@@ -57,6 +57,7 @@ _KINDS = {
 _SEED = 20261122
 _NOISE = (0.0, 0.15, 0.3)
 _WORDS_A_SECOND = 2.4
+_EVERYDAY_WORDS = 20_000
 
 
 @dataclass
@@ -162,7 +163,16 @@ def read_out(
                 utterances.append(" ".join(words[:size]))
                 words = words[size:]
         utterances += [rng.choice(talk) for _ in range(2)]
-        _tally(count, {Reference(*place) for place in chosen}, *_hear(index, utterances, count))
+        read = {Reference(*place) for place in chosen}
+        aired, suggested = _hear(index, utterances, count)
+        known = read & (aired | suggested)
+        count.readings += 1
+        count.verses += len(read)
+        count.aired += len(read & aired)
+        count.known += len(known)
+        count.readings_known += bool(known)
+        count.wrong_aired += len(aired - read)
+        count.wrong_suggested += len(suggested - read)
     return count
 
 
@@ -179,18 +189,6 @@ def _hear(
         aired |= _each(heard.on_air)
         suggested |= _each(heard.suggested)
     return aired, suggested
-
-
-def _tally(
-    count: Count, read: set[Reference], aired: set[Reference], suggested: set[Reference]
-) -> None:
-    count.readings += 1
-    count.verses += len(read)
-    count.aired += len(read & aired)
-    count.known += len(read & (aired | suggested))
-    count.readings_known += bool(read & (aired | suggested))
-    count.wrong_aired += len(aired - read)
-    count.wrong_suggested += len(suggested - read)
 
 
 def _each(reference: Reference | None) -> set[Reference]:
@@ -226,12 +224,12 @@ def reading_rows(
     return rows, notes
 
 
-def everyday(index: VerseIndex, talk: Sequence[str], words: int) -> str:
+def everyday(index: VerseIndex, talk: Sequence[str]) -> str:
     """Return a note on everyday talk, in which no verse should be found."""
     rng = random.Random(_SEED)
     passages, at_s, said = Passages(index, "en"), 0.0, 0
     aired = suggested = 0
-    while said < words:
+    while said < _EVERYDAY_WORDS:
         text = rng.choice(talk)
         said += len(text.split())
         at_s += len(text.split()) / _WORDS_A_SECOND
@@ -248,7 +246,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Print the section; with --markdown also write it into a document."""
     parser = parser_of(__doc__)
     parser.add_argument("--readings", type=int, default=100, help="passages in each row (100)")
-    parser.add_argument("--words", type=int, default=20_000, help="words of everyday talk (20000)")
     parser.add_argument("--everyday", type=Path, help="a file of sentences, a line each")
     parser.add_argument("--markdown", type=Path, help="document to put the section into")
     arguments = parser.parse_args(argv)
@@ -260,7 +257,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         index = verse_index.build([editions.load("kjv")], Path(folder) / "en")
         notes = [*reference_rows(), *term_rows()]
         rows, found = reading_rows(index, talk, arguments.readings)
-        notes += [*found, everyday(index, talk, arguments.words)]
+        notes += [*found, everyday(index, talk)]
     show(rows, TITLE)
     print("\n".join(notes))
     write(arguments.markdown, TITLE, rows, preface=_PREFACE, notes=notes)

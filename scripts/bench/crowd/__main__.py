@@ -122,10 +122,8 @@ class Part:
             command += [f"--{name}", str(value)]
         pipe = subprocess.PIPE
         self._process = subprocess.Popen(command, cwd=ROOT, stdin=pipe, stdout=pipe, text=True)
-        self._in, self._out = (
-            cast("IO[str]", self._process.stdin),
-            cast("IO[str]", self._process.stdout),
-        )
+        self._in = cast("IO[str]", self._process.stdin)
+        self._out = cast("IO[str]", self._process.stdout)
 
     def told(self) -> Any:
         """Wait for its next report."""

@@ -29,7 +29,6 @@ kokoro-82m-int8.
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
@@ -80,7 +79,23 @@ _SHORT = ("wrong", "marked", "false", "chrF")
 @says_errors
 def main(argv: Sequence[str] | None = None) -> int:
     """Run, print and write; return the exit code."""
-    arguments = _arguments(argv)
+    parser = parser_of(__doc__)
+    parser.add_argument("--lang", nargs="+", default=["es", "fr"], metavar="LANG",
+                        help="target languages (default es fr)")  # fmt: skip
+    parser.add_argument("--kind", nargs="+", default=[], metavar="KIND",
+                        help="kinds of sentences (default all)")  # fmt: skip
+    parser.add_argument("--most", type=int, default=0, metavar="N",
+                        help="the first so many of each kind (default 0: all)")  # fmt: skip
+    parser.add_argument("--worst", type=int, default=10, metavar="N",
+                        help="wrong finals to print, unmarked ones first (default 10)")  # fmt: skip
+    parser.add_argument("--spoken", action="store_true", help="through sound and the recognizer")
+    add_settings(parser, "a setting, such as translate.final.model=...")
+    parser.add_argument("--sentences", type=Path, default=meaning.FILE, metavar="FILE",
+                        help="other sentences, in the same form")  # fmt: skip
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write every caption to a file")
+    parser.add_argument("--markdown", type=Path, metavar="FILE",
+                        help="write the table into this file's section")  # fmt: skip
+    arguments = parser.parse_args(argv)
     logs.configure("error", "auto")
     given = dict(each.partition("=")[::2] for each in arguments.set)
     asked = chosen(
@@ -108,8 +123,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         made("ctranslate2", "llama-cpp-python"),
         f"quick translator {own['partial']}, final translator {own['final']}",
     ]
-    is_first = title == TITLE
-    write(arguments.markdown, title, rows(counted), preface=preface, notes=notes, is_first=is_first)
+    write(arguments.markdown, title, rows(counted), preface=preface, notes=notes)
     return 0
 
 
@@ -173,26 +187,6 @@ def _models(settings: Settings) -> dict[str, str]:
         "partial": f"{partial.engine} {partial.model}",
         "final": f"{final.engine} {final.model}",
     }
-
-
-def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
-    parser = parser_of(__doc__)
-    parser.add_argument("--lang", nargs="+", default=["es", "fr"], metavar="LANG",
-                        help="target languages (default es fr)")  # fmt: skip
-    parser.add_argument("--kind", nargs="+", default=[], metavar="KIND",
-                        help="kinds of sentences (default all)")  # fmt: skip
-    parser.add_argument("--most", type=int, default=0, metavar="N",
-                        help="the first so many of each kind (default 0: all)")  # fmt: skip
-    parser.add_argument("--worst", type=int, default=10, metavar="N",
-                        help="wrong finals to print, unmarked ones first (default 10)")  # fmt: skip
-    parser.add_argument("--spoken", action="store_true", help="through sound and the recognizer")
-    add_settings(parser, "a setting, such as translate.final.model=...")
-    parser.add_argument("--sentences", type=Path, default=meaning.FILE, metavar="FILE",
-                        help="other sentences, in the same form")  # fmt: skip
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write every caption to a file")
-    parser.add_argument("--markdown", type=Path, metavar="FILE",
-                        help="write the table into this file's section")  # fmt: skip
-    return parser.parse_args(argv)
 
 
 if __name__ == "__main__":

@@ -133,14 +133,14 @@ def figures(
         "delivered": len(times),
         "skipped": skipped,
         "missed": missed,
-        "twice": sum(hall.get("twice", 0) for hall in heard),
+        "twice": sum(hall["twice"] for hall in heard),
         "lost": sum(hall["lost"] for hall in heard),
         "troubles": told["troubles"],
         "delivery_ms": {"p50": took.p50, "p95": took.p95, "p99": took.p99, "most": took.max},
         "church_cpu_ms_a_caption": round(told["cpu_s"] / captions * 1000, 2),
         "relay_cpu_us_a_delivery": round(used_s / len(times) * 1e6, 1),
         "display_cpu_us_a_delivery": round(
-            sum(hall.get("cpu_s", 0.0) for hall in heard) / len(times) * 1e6, 1
+            sum(hall["cpu_s"] for hall in heard) / len(times) * 1e6, 1
         ),
     }
 

@@ -21,9 +21,9 @@ from typing import Any
 import psutil
 from rich.console import Console
 from rich.progress import Progress
-from rich.table import Table
 
 from pipeline.server.routes import DOWN
+from scripts.bench import report_section
 from scripts.reliability.soak.displays import Displays
 from scripts.reliability.soak.verdict import judge
 from scripts.support.command import parser_of, write_json
@@ -166,11 +166,11 @@ def plot(result: dict[str, Any], path: Path) -> None:
 
 def show(result: dict[str, Any]) -> None:
     """Print the verdict."""
-    rows = Table("figure", "median", "grown", "allowed", "", box=None)
+    rows = [["figure", "median", "grown", "allowed", ""]]
     for name, course in result["courses"].items():
         figures = (f"{course[key]:g}" for key in ("median", "grown", "allowed"))
-        rows.add_row(name, *figures, "ok" if course["ok"] else "GROWS")
-    console.print(rows)
+        rows.append([name, *figures, "ok" if course["ok"] else "GROWS"])
+    report_section.show(rows)
     shown = [
         *("exit_code", "real_minutes", "utterances", "finals", "unfinished", "unplugged"),
         *("visits", "captions_received", "unread_cut_off", "dropped", "faults"),

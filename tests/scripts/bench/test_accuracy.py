@@ -52,11 +52,6 @@ def test_every_recording_in_every_condition(one_voice: Path) -> None:
         np.testing.assert_array_equal(one, other)
 
 
-def test_a_column_for_each_setting() -> None:
-    columns = {"base, 10 s": {"WER": "4.0%"}, "base, 10 s, hot words": {"WER": "4.5%"}}
-    assert accuracy.rows(columns) == [["", *columns], ["WER", "4.0%", "4.5%"]]
-
-
 @pytest.mark.slow
 def test_a_run_on_the_starter(one_voice: Path, capsys: pytest.CaptureFixture[str]) -> None:
     needs_file(bundled("models", "starter", "stt"))
@@ -69,6 +64,10 @@ def test_a_run_on_the_starter(one_voice: Path, capsys: pytest.CaptureFixture[str
     assert "## Another\n\nkept" in written
     assert "starter, its own window | starter, its own window, hot words |" in written
     assert "| WER, noise at 10 dB |" in written
+    assert accuracy.main([*options, str(page / "none.md")]) == 2
+    printed = capsys.readouterr()
+    assert "full stops" in printed.out
+    assert "none.md" in printed.err
 
 
 def test_a_folder_without_voices_is_an_error(

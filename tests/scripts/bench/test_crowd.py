@@ -27,7 +27,7 @@ def test_the_table_has_the_ratio_of_times() -> None:
     assert delivered == ["delivered", "162000", "162000", ""]
 
 
-@pytest.mark.parametrize("step", [1, 3, 1000, 100_000])
+@pytest.mark.parametrize("step", [3, 1000, 100_000])
 def test_displays_take_frames_apart_however_they_come(step: int) -> None:
     sent = [(1, b"x" * size) for size in (0, 1, 125, 126, 65_535, 65_536)] + [(9, b"ping")]
     stream = b"".join(Frame(Opcode(code), content).serialize(mask=False) for code, content in sent)

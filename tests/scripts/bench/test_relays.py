@@ -16,7 +16,7 @@ def told(**changes: Any) -> dict[str, Any]:
 
 
 def hall(*received: dict[str, float], **changes: Any) -> dict[str, Any]:
-    return {"received": list(received), "lost": 0, "twice": 0} | changes
+    return {"received": list(received), "lost": 0, "twice": 0, "cpu_s": 0.0} | changes
 
 
 def test_times_are_from_the_church_to_the_display() -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
-from scripts.bench.report_section import markdown, show, with_section, write
+from scripts.bench.report_section import PACKAGES, machine, markdown, show, with_section, write
 
 
 def test_it_is_added_replaced_and_nothing_else_changes() -> None:
@@ -20,20 +21,9 @@ def test_it_is_added_replaced_and_nothing_else_changes() -> None:
 def test_a_new_section_comes_behind_those_of_its_kind() -> None:
     text = "# All\n\n## Live: a\n\nold\n\n## Other\n\nkept\n"
     new = "## Live: b\n\nnew\n"
-    placed = with_section(text, "## Live: b", new, behind="## Live: ")
+    placed = with_section(text, "## Live: b", new)
     assert placed == "# All\n\n## Live: a\n\nold\n\n## Live: b\n\nnew\n\n## Other\n\nkept\n"
-    assert with_section(placed, "## Live: b", new, behind="## Live: ") == placed
-    last = "# All\n\n## Live: a\n\nold\n"
-    assert with_section(last, "## Live: b", new, behind="## Live: ").endswith("old\n\n" + new)
-    assert with_section("# All\n", "## Live: b", new, behind="## Live: ") == "# All\n\n" + new
-
-
-def test_a_new_section_can_come_before_all_others() -> None:
-    text = "# All\n\nwords\n\n## A\n\na\n"
-    placed = with_section(text, "## B", "## B\n\nnew\n", is_first=True)
-    assert placed == "# All\n\nwords\n\n## B\n\nnew\n\n## A\n\na\n"
-    assert with_section(placed, "## B", "## B\n\nnew\n", is_first=True) == placed
-    assert with_section("# All\n", "## B", "## B\n", is_first=True) == "# All\n\n## B\n"
+    assert with_section(placed, "## Live: b", new) == placed
 
 
 def test_a_table_is_printed_and_written_into_a_file_that_is_made(
@@ -52,3 +42,11 @@ def test_a_table_is_printed_and_written_into_a_file_that_is_made(
     write(page, "## More", rows, preface="Why.", notes=["today"], explain_once=True)
     assert page.read_text("utf-8").endswith(f"{section}\n## More\n\n{markdown(rows)}\n\n- today\n")
     write(None, "## Words", rows, preface="", notes=[])
+
+
+def test_figures_name_the_day_the_processor_and_the_engines() -> None:
+    facts = machine()
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d", facts["date"])
+    assert re.search(r", \d+ cores$", facts["cpu"])
+    assert {"python", *PACKAGES} <= set(facts)
+    assert all(facts.values())

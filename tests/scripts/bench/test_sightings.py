@@ -30,18 +30,22 @@ def test_what_the_final_takes_back_is_told_apart_from_what_partials_take_back() 
     assert erasure([GROWN], committed) == Erasure(partial=0, final=2, reopened=0, of=4)
 
 
-def test_versions_on_the_way_to_the_final_are_the_final_translators() -> None:
+@pytest.mark.parametrize(
+    ("engine", "expected"),
+    [
+        pytest.param("gemma", Erasure(partial=0, final=3, reopened=0, of=3), id="final translator"),
+        pytest.param("marian", Erasure(partial=1, final=2, reopened=0, of=3), id="only one"),
+    ],
+)
+def test_versions_of_the_final_translator_are_on_the_way_to_the_final(
+    engine: str, expected: Erasure
+) -> None:
     streamed = history(
         (2.0, "uno dos tres", 0, "marian", False),
-        (2.1, "uno dos cuatro", 0, "gemma", False),
-        (2.2, "seis dos cuatro", 0, "gemma", True),
+        (2.1, "uno dos cuatro", 0, engine, False),
+        (2.2, "uno seis cuatro", 0, engine, True),
     )
-    assert erasure([streamed], full) == Erasure(partial=0, final=4, reopened=0, of=3)
-
-
-def test_one_translator_rewrites_with_its_last_version_only() -> None:
-    alone = history((2.0, "uno dos", 0, "marian", False), (3.0, "uno tres", 0, "marian", True))
-    assert erasure([alone], full) == Erasure(partial=0, final=1, reopened=0, of=2)
+    assert erasure([streamed], full) == expected
 
 
 def test_a_caption_that_goes_on_after_its_final_counts_its_rewrites_by_themselves() -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 import tomllib
 from itertools import pairwise
 from pathlib import Path
@@ -16,7 +14,7 @@ import pytest
 import soundfile
 from numpy.typing import NDArray
 
-from scripts.demo.make_sermon import STEPS, steps, without_pauses
+from scripts.demo.make_sermon import STEPS, main, steps, without_pauses
 from tests.support.needs import needs_program
 from tests.support.paths import ROOT
 
@@ -137,21 +135,13 @@ def test_training_phrases_are_pairs_with_spanish_marks() -> None:
         assert spanish.count("!") == spanish.count("¡"), spanish
 
 
-def run_script(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "scripts.demo.make_sermon", *arguments]
-    return subprocess.run(
-        command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=60
-    )
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "section"), [("sermon", "greeting"), ("pauses", "opening")])
 def test_one_section_is_made_again_as_it_was(tmp_path: Path, name: str, section: str) -> None:
     needs_program("espeak-ng", "flite")
     source = ["--source", str(DEMO / f"{name}.toml"), "--only", section]
     for folder in ("first", "second"):
-        made = run_script(*source, "--out", str(tmp_path / folder))
-        assert made.returncode == 0, made.stderr
+        assert main([*source, "--out", str(tmp_path / folder)]) == 0
     stem = f"{name}-{section}"
     first, second = (tmp_path / folder / f"{stem}.flac" for folder in ("first", "second"))
     assert first.read_bytes() == second.read_bytes()
@@ -165,16 +155,16 @@ def test_one_section_is_made_again_as_it_was(tmp_path: Path, name: str, section:
     assert lengths[0] == pytest.approx(lengths[1], abs=0.01)
 
 
-@pytest.mark.slow
-def test_what_the_script_cannot_do_is_told(tmp_path: Path) -> None:
-    refused = run_script("--only", "sermonette", "--out", str(tmp_path))
-    assert refused.returncode == 2
-    assert "unknown-section" in refused.stderr
-    assert "greeting, reading, message" in refused.stderr
+def test_what_the_script_cannot_do_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["--only", "sermonette", "--out", str(tmp_path)]) == 2
+    refusal = capsys.readouterr().err
+    assert "unknown-section" in refusal
+    assert "greeting, reading, message" in refusal
     assert not list(tmp_path.iterdir())
     text = (DEMO / "sermon.toml").read_text("utf-8")
     source = tmp_path / "broken.toml"
     source.write_text(text.replace("noise_seed", "noise_sead"), "utf-8")
-    refused = run_script("--source", str(source), "--out", str(tmp_path), "--only", "quiet")
-    assert refused.returncode == 2
-    assert f"{source} lacks a key. Add 'noise_seed'. [missing-key]" in refused.stderr
+    assert main(["--source", str(source), "--out", str(tmp_path), "--only", "quiet"]) == 2
+    assert f"{source} lacks a key. Add 'noise_seed'. [missing-key]" in capsys.readouterr().err

@@ -130,7 +130,7 @@ def test_one_side_alone_is_scored(tmp_path: Path, capsys: pytest.CaptureFixture[
 @pytest.mark.slow
 def test_settings_of_one_side_and_of_both(tmp_path: Path) -> None:
     common = ["--set", "translate.final.context=1024", "translate.final.deadline_s=60"]
-    both = ["--a", "gemma", "--b", "gemma", "translate.final.context=512"]
+    both = ["--a", "marian", "--b", "marian", "translate.final.context=512"]
     assert run(*both, *common, "--few", "1", "--json", tmp_path / "r.json") == 0
     measured = orjson.loads((tmp_path / "r.json").read_bytes())["sides"]
     found = [(s["settings"]["final"]["context"], s["settings"]["final"]["deadline_s"])

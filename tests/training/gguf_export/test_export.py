@@ -196,15 +196,12 @@ def test_llama_names_give_the_logits_of_transformers(
     assert re.search(r"\| Q8_0 \| 0.\d MB \| \d\.\d\d% \| - \| - \|", printed.out)
 
 
-@pytest.mark.parametrize("scaling", [None, {"rope_type": "linear", "factor": 4.0}])
-def test_gemma_names_give_the_logits_of_transformers(
-    tokenizer: Path, pairs: Path, scaling: dict[str, Any] | None
+def test_gemma_names_and_scaled_positions_give_the_logits_of_transformers(
+    tokenizer: Path, pairs: Path
 ) -> None:
-    model = gemma_model()
-    if scaling:  # global layers only
-        rope = {**model.config.rope_parameters}
-        rope["full_attention"] = {**rope["full_attention"], **scaling}
-        model = gemma_model(rope_parameters=rope)
+    rope = gemma_model().config.rope_parameters
+    scaled = {**rope["full_attention"], "rope_type": "linear", "factor": 4.0}  # global layers only
+    model = gemma_model(rope_parameters={**rope, "full_attention": scaled})
     folder = save(model, tokenizer.parent / "gemma")
     out = tokenizer.parent / "out"
     arguments = ["--model", folder, "--tokenizer", tokenizer, "--out", out, "--pairs", pairs]

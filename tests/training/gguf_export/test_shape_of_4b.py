@@ -25,7 +25,7 @@ import torch  # noqa: E402
 import transformers  # noqa: E402
 from sentencepiece import sentencepiece_model_pb2  # noqa: E402
 
-from tests.support.tiny_gemma import ANSWER, ASKED, taught, write_tokenizer  # noqa: E402
+from tests.support.tiny_gemma import ANSWER, ASKED, base_model, taught, write_tokenizer  # noqa: E402
 from training.gguf_export import convert_translategemma, converting  # noqa: E402
 
 pytestmark = [
@@ -40,26 +40,16 @@ PIECES, VOCABULARY = 262_144, 262_208  # of tokenizer.model, and of config.json
 
 
 def write_base(folder: Path) -> None:
-    text = transformers.Gemma3TextConfig(
-        vocab_size=VOCABULARY, hidden_size=128, intermediate_size=256, num_hidden_layers=6,
-        num_attention_heads=8, num_key_value_heads=4, head_dim=256, query_pre_attn_scalar=256,
-        max_position_embeddings=131_072, sliding_window=1024, bos_token_id=2, eos_token_id=1,
-        pad_token_id=0,
-        rope_parameters={
-            "full_attention": {"rope_type": "linear", "factor": 8.0, "rope_theta": 1_000_000.0},
-            "sliding_attention": {"rope_type": "default", "rope_theta": 10_000.0},
+    model = base_model(
+        sees_pictures=True,
+        pictures={
+            "hidden_size": 1152, "intermediate_size": 4304, "num_attention_heads": 16,
+            "image_size": 896,
         },
+        vocab_size=VOCABULARY, hidden_size=128, intermediate_size=256, num_attention_heads=8,
+        num_key_value_heads=4, head_dim=256, query_pre_attn_scalar=256,
+        max_position_embeddings=131_072, sliding_window=1024,
     )  # fmt: skip
-    pictures = transformers.SiglipVisionConfig(
-        hidden_size=1152, intermediate_size=4304, num_hidden_layers=1, num_attention_heads=16,
-        image_size=896, patch_size=14,
-    )  # fmt: skip
-    torch.manual_seed(1)
-    config = transformers.Gemma3Config(
-        text_config=text, vision_config=pictures, mm_tokens_per_image=256,
-        image_token_index=262_144, boi_token_index=255_999, eoi_token_index=256_000,
-    )  # fmt: skip
-    model = transformers.Gemma3ForConditionalGeneration(config)
     torch.nn.init.normal_(model.get_input_embeddings().weight, std=0.3)
     model.to(torch.bfloat16).save_pretrained(folder / "base")
     write_tokenizer(folder / "base")
