@@ -96,7 +96,7 @@ def pattern(rendering: str, lang: str, fold: Callable[[str], str] = plain) -> st
     """
     # A text without spaces has no endings to vary; each character is matched separately.
     if is_unspaced(rendering):
-        return " ".join(map(re.escape, words(rendering)))
+        return " ".join(re.escape(fold(word)) for word in words(rendering))
     return " ".join(_word_pattern(fold(word), lang) for word in parted(rendering))
 
 

@@ -18,7 +18,8 @@ from pipeline.dictionary.inflection import with_s
 from pipeline.dictionary.rules import ANY_NUMBER, Rule, key
 from pipeline.text.words import WORD
 
-_JOIN = re.compile(r"['’]?\s+|-")  # allowed between the words of one phrase
+_JOIN = re.compile(r"(?:['’]?\s+|-)?")
+"""Allowed between the words of one phrase: nothing only where letters are words (`UNSPACED`)."""
 
 
 @dataclass(frozen=True, slots=True)

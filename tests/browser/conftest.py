@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
 from playwright.sync_api import (
     Browser,
     BrowserContext,
@@ -44,6 +46,21 @@ def until(page: Page, expression: str) -> None:
             return
         page.wait_for_timeout(50)
     raise AssertionError(f"never came true: {expression}")
+
+
+def run(page: Page, module: str, body: str, *values: Any) -> Any:
+    """Run `body` in the page, with a module's exports as `m` and `values` as `v`."""
+    script = f"async (v) => {{ const m = await import('/js/{module}.js'); {body} }}"
+    return page.evaluate(script, list(values))
+
+
+def barriers(page: Page) -> list[str]:
+    """Return the rules that a page breaks for axe-core, each with the first such element."""
+    return told(Axe().run(page).response["violations"])
+
+
+def told(violations: list[dict[str, Any]]) -> list[str]:
+    return [f"{each['id']}: {each['nodes'][0]['html'][:200]}" for each in violations]
 
 
 def place_of(locator: Locator) -> FloatRect:
@@ -84,9 +101,10 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture
-def hall() -> Iterator[DisplayServer]:
-    """Serve the pages and the socket."""
-    with DisplayServer() as running:
+def hall(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[DisplayServer]:
+    """Serve the pages and the socket; a module's `SERVES` makes another server for a folder."""
+    make = getattr(request.module, "SERVES", lambda _: DisplayServer())
+    with make(tmp_path) as running:
         yield running
 
 

@@ -49,18 +49,6 @@ def test_a_final_replaces_its_partial_in_place(hall: DisplayServer, visit: Visit
     assert element.evaluate("e => !e.classList.contains('partial')")
 
 
-def test_what_is_solid_does_not_dim_while_a_final_streams(
-    hall: DisplayServer, visit: Visit
-) -> None:
-    """The final engine is sure only of its first words; the draft after them was equally sure."""
-    page = visit()
-    hall.say(1, "El Señor es mi pastor y nada", stable=23)
-    expect(page.locator(".stable")).to_have_text("El Señor es mi pastor y")
-    hall.say(1, "El Señor es mi pastor, y nada", stable=3)
-    expect(page.locator(".rest")).to_have_text("pastor, y nada")
-    assert page.locator(".stable").first.text_content() == "El Señor es mi "
-
-
 def test_a_word_alone_joins_the_next_caption(hall: DisplayServer, visit: Visit) -> None:
     """Each caption is still edited and hidden separately."""
     page = visit()

@@ -106,7 +106,7 @@ def test_who_has_paused_it_hears_nothing_after_a_break(hall: DisplayServer, visi
     hall.close()
     hall.open()
     expect(page.locator("#status-text")).to_have_text("Listening")
-    page.wait_for_timeout(4000)  # it tries again after two seconds
+    page.wait_for_timeout(2500)  # it tries again after two seconds
     assert page.evaluate("sound.paused")
 
 

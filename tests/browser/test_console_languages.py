@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -14,6 +11,8 @@ from tests.support.console import OPEN, keeper, opened, row, setup
 from tests.support.page_words import LANGS, texts
 
 pytestmark = pytest.mark.browser
+
+SERVES = OperatorServer
 
 CUT_OFF = """[...document.querySelectorAll("button, .word, th, h2, label")]
     .filter((one) => one.checkVisibility() && getComputedStyle(one).display !== "inline")
@@ -27,12 +26,6 @@ def said(lang: str, key: str, **values: str) -> str:
     """Return a text as the page shows it, with its values."""
     isolated = {name: f"\u2068{value}\u2069" for name, value in values.items()}
     return texts(lang)[key].format(**(isolated if lang == "ar" else values))
-
-
-@pytest.fixture
-def hall(tmp_path: Path) -> Iterator[OperatorServer]:
-    with OperatorServer(tmp_path) as running:
-        yield running
 
 
 def has_room(page: Page, what: str) -> None:

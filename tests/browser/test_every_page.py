@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
 from playwright.sync_api import Browser, Page
 
 from scripts.docs.page_states import page_states
+from tests.browser.conftest import barriers, told
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -40,16 +40,15 @@ STICKS_OUT = """() => {
 def findings(page: Page) -> list[str]:
     """Return axe-core's findings in the page's own scheme; in the other one, for colours only."""
     page.evaluate(STILL)
-    found = Axe().run(page).response["violations"]
+    found = barriers(page)
     page.emulate_media(color_scheme="light" if page.evaluate(IS_DARK) else "dark")
     page.evaluate(STILL)
-    found += page.evaluate(COLOURS)["violations"]
-    return [f"{each['id']}: {each['nodes'][0]['html'][:200]}" for each in found]
+    return found + told(page.evaluate(COLOURS)["violations"])
 
 
 def test_no_page_has_a_barrier_in_any_state(browser: Browser) -> None:
     """In light and dark, 320 px wide: nothing overflows, even with text twice as large."""
-    barriers: dict[str, list[str]] = {}
+    wrong: dict[str, list[str]] = {}
     seen = 0
     for state in page_states():
         context = browser.new_context(**{"locale": "en-GB", **NARROW, **state.options})
@@ -65,10 +64,10 @@ def test_no_page_has_a_barrier_in_any_state(browser: Browser) -> None:
             if state.name not in WIDE_ANYWAY:
                 problems += [f"sticks out at {size}: {each}" for each in page.evaluate(STICKS_OUT)]
         if problems:
-            barriers[state.name] = problems
+            wrong[state.name] = problems
         if seen == 1:
             page.evaluate("document.querySelector('#open').removeAttribute('aria-label')")
             assert any(each.startswith("button-name") for each in findings(page)), "it is blind"
         context.close()
-    assert barriers == {}
+    assert wrong == {}
     assert seen > 30

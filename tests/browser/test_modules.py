@@ -8,12 +8,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page
 
+from tests.browser.conftest import run
+
 pytestmark = pytest.mark.browser
-
-
-def run(page: Page, module: str, body: str) -> Any:
-    """Run `body` with the module's exports as `m`."""
-    return page.evaluate(f"async () => {{ const m = await import('/js/{module}.js'); {body} }}")
 
 
 def message(caption_id: int, seq: int, text: str, final: str = "true") -> str:

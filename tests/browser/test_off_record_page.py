@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -15,11 +12,7 @@ from tests.support.console import audience, opened, reconnect, row
 
 pytestmark = pytest.mark.browser
 
-
-@pytest.fixture
-def hall(tmp_path: Path) -> Iterator[OperatorServer]:
-    with OperatorServer(tmp_path) as running:
-        yield running
+SERVES = OperatorServer
 
 
 def speak(hall: OperatorServer) -> None:

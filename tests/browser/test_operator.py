@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 import webbrowser
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
 from playwright.sync_api import WebSocketRoute, expect
 
 from pipeline.check.result import Result, keep
@@ -18,16 +16,12 @@ from pipeline.core.reports import Fault
 from pipeline.records.health import Dropped
 from pipeline.server.access import LIMIT
 from scripts.support.operator_server import OperatorServer
-from tests.browser.conftest import Visit, place_of, until
+from tests.browser.conftest import Visit, barriers, place_of, until
 from tests.support.console import OPEN, TABLET, audience, opened, row, setup
 
 pytestmark = pytest.mark.browser
 
-
-@pytest.fixture
-def hall(tmp_path: Path) -> Iterator[OperatorServer]:
-    with OperatorServer(tmp_path) as running:
-        yield running
+SERVES = OperatorServer
 
 
 # The token
@@ -385,7 +379,7 @@ def test_a_lost_connection_cannot_be_overlooked(hall: OperatorServer, visit: Vis
     for name in ("pause", "blank", "undo", "edit", "hide", "add-rule"):
         expect(page.locator(f"#{name}")).to_be_disabled()
     assert page.evaluate("getComputedStyle(document.body, '::after').position") == "fixed"
-    assert Axe().run(page).response["violations"] == []
+    assert barriers(page) == []
     hall.open()
     expect(page.locator("#pause")).to_be_enabled()  # it has sent its token again by itself
     expect(page.locator("#state")).to_have_text("Listening")

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
@@ -15,6 +13,8 @@ from tests.browser.conftest import Visit
 from tests.support.console import keeper, opened, row
 
 pytestmark = pytest.mark.browser
+
+SERVES = OperatorServer
 
 WIDTHS = (320, 360, 375, 390, 412, 430, 540, 600, 705, 768, 810, 834, 912, 1024, 1112, 1180, 1366)
 BROKEN = """() => {
@@ -33,12 +33,6 @@ BROKEN = """() => {
   }
   return broken;
 }"""
-
-
-@pytest.fixture
-def hall(tmp_path: Path) -> Iterator[OperatorServer]:
-    with OperatorServer(tmp_path) as running:
-        yield running
 
 
 def test_figures_are_for_keepers_and_the_choice_is_kept(visit: Visit, hall: OperatorServer) -> None:

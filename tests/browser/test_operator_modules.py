@@ -10,14 +10,9 @@ from playwright.sync_api import Page
 
 from pipeline.core.types import State
 from pipeline.workers.degradation import REASON
+from tests.browser.conftest import run
 
 pytestmark = pytest.mark.browser
-
-
-def run(page: Page, module: str, body: str, *values: Any) -> Any:
-    """Run `body` with the module's exports as `m` and `values` as `v`."""
-    script = f"async (v) => {{ const m = await import('/js/{module}.js'); {body} }}"
-    return page.evaluate(script, list(values))
 
 
 def record(number: int = 1, **fields: Any) -> dict[str, Any]:
@@ -407,6 +402,23 @@ def test_what_is_no_rule(page: Page) -> None:
     ]
     found = run(page, "operator/rule_dialog", "return v[0].map(([a, b]) => m.place(a, b))", places)
     assert found == [[2, 3], [2, 2], [-1, -1], [-1, -1]]
+
+
+@pytest.mark.parametrize(
+    ("lang", "said", "heard", "write"),
+    [
+        ("es", "El nuevo {} es mejor.", "acuerdo", "pacto"),
+        ("zh", "耶和华是我的{}，我必不至缺乏。", "牧者", "牧人"),
+        ("th", "ขอ{}อวยพร", "พระเจ้า", "พระองค์"),
+        ("hi", "वह राजा की {} है", "बात", "सेवा"),  # it ends with a vowel sign
+    ],
+)
+def test_a_correction_implies_a_rule_of_the_words_that_it_changes(
+    page: Page, lang: str, said: str, heard: str, write: str
+) -> None:
+    texts = said.format(heard), said.format(write)
+    rule = run(page, "operator/hold_rule", "return m.ruleOf(...v)", *texts, lang)
+    assert rule == {"heard": heard, "write": write}
 
 
 def test_times_for_people(page: Page) -> None:

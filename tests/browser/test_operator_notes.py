@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
@@ -16,13 +14,9 @@ from tests.support.console import opened, setup
 
 pytestmark = pytest.mark.browser
 
+SERVES = OperatorServer
+
 SERMON = "Today we hear what Bonhoeffer wrote, and read Daniel 3:16.\ncovenant = alianza\n"
-
-
-@pytest.fixture
-def hall(tmp_path: Path) -> Iterator[OperatorServer]:
-    with OperatorServer(tmp_path) as running:
-        yield running
 
 
 def test_a_chosen_file_is_drawn_out_and_what_is_wrong_taken_out(

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
 from pipeline.protocol.codec import encode
 from scripts.support.display_server import DisplayServer
@@ -88,6 +88,23 @@ def test_a_reader_of_another_language_finds_it_open_and_turns_to_the_others(
     expect(page.locator("#text p")).to_have_text(["Gracia y paz.", "Amén."])
     page.get_by_role("button", name="Français").click()
     expect(page.locator("#text p")).to_have_text(["Grâce et paix."])
+
+
+def test_an_answer_that_comes_late_does_not_replace_what_was_opened_since(visit: Visit) -> None:
+    page = visit("/services#token=secret", fresh=True)
+    expect(page.locator("#services li")).to_have_count(2)
+    held: list[Route] = []
+    page.route("**/past/2026*", lambda route: held.append(route))  # noqa: PLW0108 - no builtin
+    page.locator("#services a").first.click()
+    while not held:
+        page.wait_for_timeout(20)
+    with page.expect_response("**/past"):
+        page.go_back()
+    with page.expect_response("**/past/2026*"):
+        held[0].continue_()
+    page.wait_for_timeout(200)
+    expect(page.locator("#services")).to_be_visible()
+    expect(page.locator("#service")).to_be_hidden()
 
 
 def test_the_page_asks_for_a_token_and_forgets_a_wrong_one(visit: Visit) -> None:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
+from functools import partial
 
 import pytest
 from playwright.sync_api import expect
@@ -18,14 +17,10 @@ from tests.support.patience import wait_for
 
 pytestmark = pytest.mark.browser
 
-
-@pytest.fixture
-def hall(tmp_path: Path) -> Iterator[OperatorServer]:
-    with OperatorServer(tmp_path, extra_targets=["en"]) as running:
-        yield running
+SERVES = partial(OperatorServer, extra_targets=["en"])
 
 
-def testify(hall: OperatorServer) -> None:
+def speak_spanish(hall: OperatorServer) -> None:
     """Let somebody speak Spanish."""
     made = caption(1, "Gracias.", "Gracias.", final=True, engine="heard")
     said = replace(made, transcript=replace(made.transcript, lang="es"))
@@ -38,7 +33,7 @@ def test_the_desk_shows_which_language_is_heard_and_forces_one(
     page = opened(visit)
     strip = page.locator("#spoken button")
     expect(strip).to_have_text(["By itself: English", "English", "Español"])
-    testify(hall)
+    speak_spanish(hall)
     expect(strip).to_have_text(["By itself: Español", "English", "Español"])
     expect(strip.nth(2)).to_have_class("heard")
     reconnect(page)  # nothing has been said since

@@ -17,12 +17,6 @@ from tests.support.relays import needs_nats, relay, texts
 pytestmark = pytest.mark.slow
 
 
-def faults(service: Service) -> list[str]:
-    """Return the fault codes of the outputs beyond the hall."""
-    events = (e for e in service.records("event") if e["event"] == "fault")
-    return [e["code"] for e in events if e["code"].startswith(("publish-", "output-"))]
-
-
 def test_a_service_is_published_in_all_of_its_languages_to_its_end(tmp_path: Path) -> None:
     needs_nats()
     with NatsServer(tmp_path / "nats") as server:
@@ -46,7 +40,7 @@ def test_a_service_is_published_in_all_of_its_languages_to_its_end(tmp_path: Pat
     assert {len(each) for each in shown.values()} == {len(SCRIPT)}
     assert b'"final":true' in stored
     assert b'"final":false' not in stored  # no partial is left on the server's disk
-    assert faults(service) == []
+    assert service.faults("publish-", "output-") == []
 
 
 def test_final_captions_reach_other_programs(tmp_path: Path) -> None:

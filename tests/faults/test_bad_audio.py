@@ -79,10 +79,6 @@ def said(service: Service) -> list[tuple[float, float]]:
     return list(last.values())
 
 
-def faults(service: Service) -> list[str]:
-    return [e["code"] for e in service.records("event") if e["event"] == "fault"]
-
-
 def at(rate: int) -> Callable[[Pcm], Any]:
     return lambda pcm: soxr.resample(pcm, 16_000, rate)
 
@@ -115,13 +111,13 @@ def test_samples_that_are_no_numbers_are_silence_and_are_told_once(
         pcm[n * 5_000 :: 16_000] = bad
     service = hear(tmp_path, wav(tmp_path / "a.wav", pcm))
     assert len(said(service)) == len(spans)
-    assert faults(service) == ["audio-bad-samples"]
+    assert service.faults() == ["audio-bad-samples"]
 
 
 def test_nothing_but_no_numbers_is_silence(tmp_path: Path) -> None:
     service = hear(tmp_path, wav(tmp_path / "a.wav", np.full(16_000 * 5, np.nan)))
     assert said(service) == []
-    assert faults(service) == ["audio-bad-samples"]
+    assert service.faults() == ["audio-bad-samples"]
 
 
 def test_full_scale_clipping_is_heard_and_on_record(
@@ -154,7 +150,7 @@ def test_minutes_of_silence_are_no_captions_and_no_trouble(tmp_path: Path) -> No
     service = hear(tmp_path, file)
     assert service.records() == []
     assert service.journal() == []
-    assert faults(service) == []
+    assert service.faults() == []
     (end,) = [e for e in service.records("event") if e["event"] == "end"]
     assert (end["unfinished"], round(end["audio_s"])) == (0, 180)
 
@@ -170,7 +166,7 @@ def test_minutes_without_a_pause_are_cut_and_lose_nothing(tmp_path: Path) -> Non
     for (_, end_s), (start_s, _) in pairwise(spans):
         assert start_s == pytest.approx(end_s, abs=0.002)  # neither a gap nor a repeated word
     assert {r["filtered"] for r in service.records()} == {""}
-    assert faults(service) == []
+    assert service.faults() == []
 
 
 def test_a_recording_damaged_further_on_ends_with_1_and_keeps_what_was_said(

@@ -18,12 +18,6 @@ pytestmark = pytest.mark.slow
 USERS = 'authorization { users = [ { user: church, password: "right" } ] }\n'
 
 
-def faults(service: Service) -> list[str]:
-    """Return the fault codes of the outputs beyond the hall."""
-    events = (e for e in service.records("event") if e["event"] == "fault")
-    return [e["code"] for e in events if e["code"].startswith(("publish-", "output-"))]
-
-
 def untouched(service: Service) -> bool:
     """Whether the hall got every final."""
     return service.run() == 0 and service.finals() == all_finals("gemma")
@@ -40,7 +34,7 @@ def test_wrong_credentials(tmp_path: Path) -> None:
     with NatsServer(tmp_path / "nats", config=USERS) as server:
         service = published(tmp_path, server.url, **{"publish.credentials": str(secret)})
         assert untouched(service)
-    assert faults(service) == ["publish-refused"]
+    assert service.faults("publish-", "output-") == ["publish-refused"]
     assert "wrong" not in (service.app.folder / "diagnostics.jsonl").read_text()
 
 
@@ -50,8 +44,9 @@ def test_a_broker_without_room(tmp_path: Path) -> None:
     with NatsServer(tmp_path / "nats", most_bytes=100) as server:
         service = published(tmp_path, server.url)
         assert untouched(service)
-    assert faults(service)
-    assert set(faults(service)) <= {"publish-full", "publish-no-jetstream"}
+    found = service.faults("publish-", "output-")
+    assert found
+    assert set(found) <= {"publish-full", "publish-no-jetstream"}
 
 
 @pytest.mark.parametrize(

@@ -18,10 +18,6 @@ from tests.support.fakes import FakeDetector, FakeRecognizer, FakeSource, FakeTr
 pytestmark = pytest.mark.slow
 
 
-def faults(service: Service) -> set[str]:
-    return {e["code"] for e in service.records("event") if e["event"] == "fault"}
-
-
 class FailsForAWhile(FakeDetector):
     """Fails from its 60th block to its 200th call."""
 
@@ -51,7 +47,7 @@ def test_a_voice_activity_model_that_fails_costs_no_sentence(
     assert service.run(watch) == 0
     assert service.finals() == all_finals("gemma")
     assert [line["source"]["text"] for line in service.journal()] == [s.text for s in SCRIPT]
-    assert faults(service) == {"vad-failed"}
+    assert set(service.faults()) == {"vad-failed"}
 
 
 def test_a_quick_translator_that_only_fails_is_left_alone_with_a_reason(tmp_path: Path) -> None:
@@ -89,7 +85,7 @@ def test_nonsense_of_a_translator_never_reaches_a_display(
     assert service.run() == 0
     assert service.finals() == all_finals(by)
     expected = {"partial-unusable"} if final == "good" else {"final-unusable"}
-    assert faults(service) == expected | ({"partial-unusable"} if final == "both" else set())
+    assert set(service.faults()) == expected | ({"partial-unusable"} if final == "both" else set())
     assert "pad" not in (service.app.folder / "captions.jsonl").read_text()
 
 
@@ -108,7 +104,7 @@ def test_a_recognizer_that_runs_away_leaves_what_it_had_understood(tmp_path: Pat
     for said, text in zip(SCRIPT, texts, strict=True):
         assert text.startswith("sentence number")
         assert said.text.startswith(text)
-    assert faults(service) == {"stt-unusable"}
+    assert set(service.faults()) == {"stt-unusable"}
 
 
 def test_a_disk_that_does_not_answer_delays_no_caption(

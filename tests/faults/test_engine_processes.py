@@ -182,7 +182,6 @@ def test_engines_that_die_are_replaced_and_no_sentence_is_lost(tmp_path: Path) -
             before = pid_of(program, part)
             strike(program, part, number)
             is_back(program, part, before)
-            await_finals(program, 1)
         program.until(lambda: program.health()["setback"] == on_cpu, what="end of the reasons")
         await_finals(program, 2)
 

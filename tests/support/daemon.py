@@ -134,6 +134,11 @@ class Service:
         lines = (self.app.folder / "diagnostics.jsonl").read_bytes().splitlines()
         return [record for line in lines if (record := orjson.loads(line))["type"] == kind]
 
+    def faults(self, *beginnings: str) -> list[str]:
+        """Return the codes of its faults; with `beginnings`, of those that begin so."""
+        events = (each for each in self.records("event") if each["event"] == "fault")
+        return [each["code"] for each in events if each["code"].startswith(beginnings or "")]
+
     def finals(self) -> list[tuple[int, str]]:
         return [(line["id"], line["target"]["engine"]) for line in self.journal()]
 

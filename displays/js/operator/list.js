@@ -2,6 +2,7 @@
 // newest complete one that was shown: nobody can aim at text that still changes.
 
 import { FollowList } from "../render/follow_list.js";
+import { piecesOf } from "../shared/words.js";
 import { Row } from "./row.js";
 import { bare } from "./rule_dialog.js";
 
@@ -32,8 +33,12 @@ function caretAt(x, y) {
 export function touchedWord(heard, x, y) {
   const [node, at] = caretAt(x, y);
   if (node?.nodeType !== Node.TEXT_NODE || !heard?.contains(node)) return "";
-  const [before, after] = [node.data.slice(0, at).split(/\s/).at(-1), node.data.slice(at).split(/\s/)[0]];
-  const [word, all] = [bare(before + after), heard.textContent];
+  let end = 0;
+  const piece = piecesOf(node.data, heard.lang).find(({ text }) => {
+    end = node.data.indexOf(text, end) + text.length;
+    return at <= end;
+  });
+  const [word, all] = [bare(piece?.text ?? ""), heard.textContent];
   return all.indexOf(word) === all.lastIndexOf(word) ? word : "";
 }
 

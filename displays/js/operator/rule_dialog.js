@@ -1,6 +1,7 @@
 // The dialog that adds a rule to the church's dictionary: "when ... is heard, write ...".
 
 import { setLanguage } from "../shared/i18n.js";
+import { gapOf, piecesOf } from "../shared/words.js";
 import { showChanges } from "./changes.js";
 import { make } from "./row.js";
 import { fill, wording } from "./wording.js";
@@ -31,14 +32,14 @@ export function objection(heard, write) {
   return { text: "", stops: false };
 }
 
-/** The words of a rule: without punctuation around them. */
+/** The words of a rule: without punctuation around them. A vowel sign or tone at the end stays. */
 export function bare(text) {
-  return text.replace(/\s+/g, " ").replace(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, "");
+  return text.replace(/\s+/g, " ").replace(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}\p{M}]+$/gu, "");
 }
 
 /** Where `words` are in `raw`: index of the first and last word; [-1, -1] if they are not there. */
-export function place(raw, words) {
-  const [all, wanted] = [raw, words].map((text) => text.split(/\s+/).filter(Boolean).map(bare));
+export function place(raw, words, lang = "") {
+  const [all, wanted] = [raw, words].map((text) => piecesOf(text, lang).map((piece) => bare(piece.text)));
   const at = wanted.length ? all.findIndex((_, from) => wanted.every((word, index) => word === all[from + index])) : -1;
   return at < 0 ? [-1, -1] : [at, at + wanted.length - 1];
 }
@@ -58,6 +59,7 @@ export class RuleDialog {
   #also = document.getElementById("rule-also");
   #none = document.getElementById("rule-none");
   #isTerm = false;
+  #gap = " ";
   #instead = "";
   #asked = "";
   #onAsk;
@@ -79,7 +81,7 @@ export class RuleDialog {
   /** Open with the recognized text and `words` of it (or "") filled in; `file` keeps the rules. */
   open({ lang, text: raw }, words, file) {
     document.getElementById("rule-file").textContent = file;
-    this.#show(false, raw, words);
+    this.#show(false, raw, words, lang);
     for (const field of [this.#chips, this.#heard, this.#write]) setLanguage(field, lang);
     (words ? this.#write : this.#heard).focus();
   }
@@ -87,7 +89,7 @@ export class RuleDialog {
   /** Open to set a word's translation: `write`, not `heard`. `guess` suggests the source word. */
   openTerm({ lang, text }, guess, { heard: instead, write: written }) {
     this.#instead = instead;
-    this.#show(true, text, guess);
+    this.#show(true, text, guess, lang);
     for (const field of [this.#chips, this.#heard]) setLanguage(field, lang);
     this.#write.value = written;
     this.#judge();
@@ -99,14 +101,15 @@ export class RuleDialog {
     if (this.#isTerm && this.#dialog.open && this.#asked === `${heard}\n${write}`) showChanges(this.#also, this.#none, refused ? null : captions);
   }
 
-  #show(isTerm, raw, words) {
+  #show(isTerm, raw, words, lang) {
     this.#isTerm = isTerm;
+    this.#gap = gapOf(lang);
     this.#asked = "";
     const says = isTerm ? TERM : RULE;
     for (const [id, text] of Object.entries(says)) document.getElementById(id).textContent = text;
     document.getElementById("rule-kept").hidden = isTerm;
-    this.#chips.replaceChildren(...raw.split(/\s+/).filter(Boolean).map(chip));
-    this.#take(...place(raw, words));
+    this.#chips.replaceChildren(...piecesOf(raw, lang).map(({ text }) => chip(text)));
+    this.#take(...place(raw, words, lang));
     this.#heard.value = bare(words);
     this.#write.value = "";
     this.#judge();
@@ -138,7 +141,7 @@ export class RuleDialog {
     const again = taken.includes(at);
     const [from, to] = again || !taken.length ? [at, at] : [Math.min(at, taken[0]), Math.max(at, taken.at(-1))];
     this.#take(from, to);
-    this.#heard.value = bare(all.slice(from, to + 1).map((one) => one.textContent).join(" "));
+    this.#heard.value = bare(all.slice(from, to + 1).map((one) => one.textContent).join(this.#gap));
     this.#judge();
   }
 

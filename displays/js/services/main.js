@@ -39,21 +39,25 @@ function refused(error) {
   if (error.why === "wrong") at("token").focus();
 }
 
-async function showList() {
+/** `isStill()`: the reader still wants this. A late answer must not replace what was opened since. */
+async function showList(isStill) {
   const found = await archive.list();
   formats = FOR_PEOPLE.filter((form) => found.formats.includes(form));
   at("services").replaceChildren(...found.services.map((service) => entry(service, locale)));
   at("none").hidden = found.services.length > 0;
+  if (!isStill()) return;
   document.title = table.services;
   reveal("overview");
 }
 
-async function showService(name) {
-  if (formats.length === 0) await showList(); // Opened by a link to a service.
-  shown = await archive.read(name);
-  const { target, targets } = shown.service;
+async function showService(name, isStill) {
+  if (formats.length === 0) await showList(isStill); // Opened by a link to a service.
+  let found = await archive.read(name);
+  const { target, targets } = found.service;
   const own = navigator.languages.map((tag) => tag.split("-")[0]).find((tag) => targets.includes(tag)) ?? target;
-  if (own !== target) shown = await archive.read(name, own);
+  if (own !== target) found = await archive.read(name, own);
+  if (!isStill()) return;
+  shown = found;
   at("day").textContent = day(shown.service, locale);
   document.title = at("day").textContent;
   if (shown.left_out.length > 0) complain(`${table.left_out} ${shown.left_out.join("; ")}`);
@@ -105,12 +109,14 @@ async function save(form, button) {
 }
 
 async function route() {
+  const { hash } = location;
+  const isStill = () => location.hash === hash;
   try {
-    const name = decodeURIComponent(location.hash.slice(1));
+    const name = decodeURIComponent(hash.slice(1));
     complain("");
-    await (name ? showService(name) : showList());
+    await (name ? showService(name, isStill) : showList(isStill));
   } catch (error) {
-    refused(error);
+    if (isStill()) refused(error);
   }
 }
 

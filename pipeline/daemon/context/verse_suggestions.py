@@ -88,6 +88,10 @@ class VerseSuggestions:
             self._suggest(heard.suggested, caption.id)
         return caption
 
+    def require(self, caption_id: int) -> None:
+        """Raise ProtocolError if no verse is suggested for a caption."""
+        self._current(caption_id)
+
     def take(self, caption_id: int) -> Verse:
         """Return the suggested verse to show with a caption. Raises ProtocolError."""
         # First: a click on a suggestion that has just changed must not show another verse.

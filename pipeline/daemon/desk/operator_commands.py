@@ -178,6 +178,8 @@ class OperatorCommands:
         # Before any change: otherwise half a correction stays, without a record.
         if isinstance(command, CorrectCommand) and command.target:
             self.written.require_caption(command.id, command.lang)
+        if command.name == "take-verse":
+            self._verses.require(caption_of(command))
         try:
             with self._targets[0].coordinator.deciding(self._decided(command)):
                 self._act(command)
@@ -226,8 +228,8 @@ class OperatorCommands:
     def _decided(self, command: CommandMessage) -> int:
         """Return the id of the first target language's caption that a command decides on, or 0."""
         # An edit decides in its own language only (`TargetCaptions.edit`), and an operator who has
-        # only begun to change a caption releases nothing.
-        is_open = isinstance(command, EditCommand) or command.name == "settle"
+        # only begun to change a caption, or wants no verse for it, releases nothing.
+        is_open = isinstance(command, EditCommand) or command.name in ("settle", "dismiss-verse")
         return 0 if is_open else caption_of(command)
 
     def _act(self, command: CommandMessage) -> None:

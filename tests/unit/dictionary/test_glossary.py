@@ -104,10 +104,20 @@ def test_an_entry_of_which_anything_is_right_asks_for_nothing() -> None:
     assert glossary(COVENANT, own).find("the covenant") == ()
 
 
-def test_a_rendering_without_spaces_is_found() -> None:
-    terms = parse_terms('term = [{ say = "covenant", write = "盟约" }]', "zh")
-    (term,) = compile_glossary(terms, "zh").find("the covenant")
-    assert shown("这是新的盟约。", term) == (4, 6)
+@pytest.mark.parametrize(
+    ("lang", "before", "write", "after"),
+    [
+        ("zh", "这是新的", "盟约", "。"),
+        ("ja", "主の", "バプテスマ", "を受けた。"),  # its sounding marks are accents for `plain`
+        ("th", "พระเจ้าทรงเป็น", "ผู้เลี้ยง", "ของข้าพเจ้า"),
+    ],
+)
+def test_a_rendering_without_spaces_is_found(
+    lang: str, before: str, write: str, after: str
+) -> None:
+    terms = parse_terms(f'term = [{{ say = "covenant", write = "{write}" }}]', lang)
+    (term,) = compile_glossary(terms, lang).find("the covenant")
+    assert shown(before + write + after, term) == (len(before), len(before + write))
 
 
 def test_an_operators_entry_is_read_back() -> None:

@@ -72,6 +72,21 @@ def test_blanks_hyphens_and_case_do_not_hide_a_phrase(text: str) -> None:
     assert said(text) == "Holy Ghost"
 
 
+@pytest.mark.parametrize(
+    ("heard", "write", "text", "written"),
+    [
+        ("牧这", "牧者", "耶和华是我的牧这，我必不缺乏。", "耶和华是我的牧者，我必不缺乏。"),
+        ("พระเจา", "พระเจ้า", "ขอพระเจาอวยพร", "ขอพระเจ้าอวยพร"),
+        ("牧这", "牧者", "牧，这", "牧，这"),
+    ],
+)
+def test_a_phrase_without_spaces_is_found_among_its_neighbours(
+    heard: str, write: str, text: str, written: str
+) -> None:
+    rule = f'rule = [{{ hear = "{heard}", write = "{write}" }}]'
+    assert said(text, rule) == written
+
+
 @pytest.mark.parametrize("form", ["NFC", "NFD"])
 def test_accents_typed_as_signs_of_their_own_are_those_that_are_heard(
     form: Literal["NFC", "NFD"],

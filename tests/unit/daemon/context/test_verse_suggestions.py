@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from pipeline.config.schema import Settings
 from pipeline.core.errors import ProtocolError
 from pipeline.daemon.context.verse_suggestions import open_verse_suggestions
 from pipeline.protocol.messages import SuggestionMessage
+from pipeline.server.operator_feed import OperatorFeed
 from scripts.support.records import caption
 from tests.support.commands import command
 from tests.support.coordinator import CoordinatorFixture
@@ -103,6 +105,23 @@ def test_a_dismissed_suggestion_is_gone(service: Service) -> None:
     for name in ("take-verse", "dismiss-verse"):
         with pytest.raises(ProtocolError, match=r"\[suggestion-gone\]"):
             service.commands.obey(command(name, id=1))
+
+
+def test_a_verse_that_is_not_wanted_or_gone_lets_no_doubtful_final_go(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The final waits for a decision about itself, and about no verse."""
+    monkeypatch.setattr(OperatorFeed, "is_watched", True)
+    service.set("church.hold_doubtful", True)
+    for final in (False, True):
+        spoken = caption(1, SAID, "x", final=final, start_s=5.0, end_s=9.0)
+        service.coordinator.show(replace(spoken, is_doubtful=final))
+    assert service.suggested == "Juan 3:16"
+    service.commands.obey(command("dismiss-verse", id=1))
+    with pytest.raises(ProtocolError, match=r"\[suggestion-gone\]"):
+        service.commands.obey(command("take-verse", id=1))
+    assert 1 in service.coordinator.doubts
+    assert not service.board.message(1).final
 
 
 def test_an_edit_or_a_hiding_takes_the_verse_away(service: Service) -> None:
