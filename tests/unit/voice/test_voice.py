@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -36,7 +37,8 @@ if TYPE_CHECKING:
 def speaker() -> Iterator[SpeakerProcess]:
     needs_program("espeak-ng")
     spec = EngineSpec("espeak", "espeak", Path("espeak-ng"), {"deadline_s": 20.0}, "speech")
-    process = SpeakerProcess(spec, SPEECH)
+    # A process that gives way to all others would take minutes to start on a busy machine.
+    process = SpeakerProcess(spec, replace(SPEECH, niceness=0))
     process.load()
     yield process
     process.close()
