@@ -269,6 +269,8 @@ class AudioFile:
             raise AudioError("audio-missing", message, fix) from None
         except OSError as error:
             raise self._unreadable(error.strerror or "cannot be opened") from None
+        except ValueError:  # only the settings can have one
+            raise self._unreadable("its name has a null byte") from None
 
     def _media(self, refused: str) -> MediaFile:
         """Open a file that libsndfile has refused with this error. Raises AudioError."""

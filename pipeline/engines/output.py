@@ -128,7 +128,7 @@ def read_answer(
     """
     words = WholeWords(target, grow)
     repeats = repetition.longest(repetition.words(source)).count
-    text, written, tokens, prompt_tokens = "", 0, 0, 0
+    text, shown, written, tokens, prompt_tokens = "", "", 0, 0, 0
     stopped: Literal["end", "length", "loop"] = "end"
     for piece in pieces:
         text += piece.text
@@ -137,15 +137,16 @@ def read_answer(
         tokens = piece.tokens or tokens
         prompt_tokens = piece.prompt_tokens or prompt_tokens
         stopped = "length" if piece.finish == "length" else stopped
+        before, shown = shown, text.partition(end)[0]
         # JSON can hold a lone surrogate, which UTF-8 cannot encode.
-        words.add(piece.text.encode(errors="replace"))
+        words.add(shown[len(before) :].encode(errors="replace"))
         # Only after the end of a word: the last word may still grow.
         if " " in piece.text and repetition.at_end(repetition.words(text), repeats):
             stopped = "loop"
             break
     return Translation(
         # The last piece may hold `end` and more text after it.
-        text=one_line(text.partition(end)[0]),
+        text=one_line(shown),
         engine=engine,
         # A server without a token count sends about one token per piece.
         tokens=tokens or written,

@@ -113,7 +113,7 @@ def translators_in_use(settings: Settings) -> dict[Role, str]:
         names["marian"] = translator_name(settings, "marian")
     # A model on a server has no files here, but its local fallback has.
     elif translate.partial.engine == "openai" and translate.partial.local:
-        names["marian"] = translate.partial.local
+        names["marian"] = translator_name(settings, "marian", translate.partial.local)
     if translate.final.engine == "gemma":
         names["gemma"] = translator_name(settings, "gemma")
     return names

@@ -104,8 +104,9 @@ class CrashHistory:
 
 def _state(model: Path) -> str:
     """Return a text that changes with the model's files and with every boot."""
-    files = sorted(model.iterdir()) if model.is_dir() else [model]
-    facts = [""]
+    files, facts = [model], [""]
+    with suppress(OSError):  # another user's folder: the engine will say so
+        files = sorted(model.iterdir()) if model.is_dir() else files
     with suppress(OSError):
         facts[0] = _BOOT.read_text().strip() if _BOOT.exists() else f"{psutil.boot_time():.0f}"
     for file in files:

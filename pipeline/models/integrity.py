@@ -26,6 +26,8 @@ _FILES: TypeAdapter[tuple[StoredFile, ...]] = TypeAdapter(tuple[StoredFile, ...]
 _LEAST_URGENT = 19
 # 600 is TimeoutStartSec of systemd's unit.
 _KNOWN_S, _UNKNOWN_S = 600.0, 120.0
+_DEEPEST = 4
+"""Folders above a file in which its manifest is looked for."""
 _SLOW_DISK = 10e6
 """Bytes a second that a slow disk reads: 2.5 GB in four minutes."""
 
@@ -108,9 +110,12 @@ def known_files(model: Path) -> list[tuple[Path, StoredFile]]:
         known = ((home / each.path, each) for each in shipped_files(home))
         # The list covers all shipped models of that name; keep only this model's files.
         return [(file, each) for file, each in known if file.parent == folder]
-    with suppress(OSError, ValidationError):
-        manifest = Manifest.model_validate_json((folder / MANIFEST).read_bytes())
-        return [(folder / each.path, each) for each in manifest.files]
+    # A .gguf file may lie in a folder of its repository, below the manifest.
+    for home in (folder, *folder.parents[:_DEEPEST]):
+        with suppress(OSError, ValidationError):
+            manifest = Manifest.model_validate_json((home / MANIFEST).read_bytes())
+            files = [(home / each.path, each) for each in manifest.files]
+            return files if home == folder or model in dict(files) else []
     return []
 
 

@@ -20,7 +20,7 @@ import structlog
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from pipeline.config.schema import Settings
-from pipeline.core.errors import ModelError, writing
+from pipeline.core.errors import ModelError, reading, writing
 from pipeline.core.files import sync, try_lock, write_whole
 from pipeline.models.registry import GGUF_ROLES, Model, Role, read_registry
 
@@ -28,6 +28,9 @@ log = structlog.get_logger()
 
 MANIFEST = "manifest.json"
 _PARTIAL = ".partial"
+# No file name has a null byte; Path.stat() would raise ValueError for one.
+_NO_NULL = r"^[^\x00]+$"
+_FIX = "Run this as the user who owns it, or set models.directory to another folder."
 # After each chunk hashing can be cancelled, and progress is reported.
 _CHUNK_BYTES = 1 << 20
 
@@ -49,8 +52,7 @@ class StoredFile(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    # No file name has a null byte; Path.stat() would raise ValueError for one.
-    path: str = Field(pattern=r"^[^\x00]+$")
+    path: str = Field(pattern=_NO_NULL)
     size_bytes: int
     sha256: str
 
@@ -84,7 +86,7 @@ class Manifest(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    name: str
+    name: str = Field(pattern=_NO_NULL)
     role: Role
     repository: str
     revision: str
@@ -117,7 +119,8 @@ class ModelLibrary:
     def known(self) -> Mapping[str, Model]:
         """The registry's models by name, with the church's own. Raises ModelError."""
         # Read once per library: a changed registry affects only libraries made later.
-        return read_registry(self.directory)
+        with reading(self.directory, ModelError, "models-unreadable", _FIX):
+            return read_registry(self.directory)
 
     def folder(self, name: str) -> Path:
         """Return the model's folder, which may not exist. Raises ModelError for an invalid name."""
@@ -227,8 +230,7 @@ class ModelLibrary:
             self.folder(name).rename(old)
 
     def _writing(self) -> AbstractContextManager[None]:
-        fix = "Run this as the user who owns it, or set models.directory to another folder."
-        return writing(self.directory, ModelError, "models-unwritable", fix)
+        return writing(self.directory, ModelError, "models-unwritable", _FIX)
 
     @contextmanager
     def lock(self, name: str) -> Iterator[None]:

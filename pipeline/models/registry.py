@@ -33,9 +33,10 @@ CAPTION_ROLES: tuple[CaptionRole, ...] = get_args(CaptionRole)
 GGUF_ROLES: frozenset[Role] = frozenset({"gemma", "embedding"})
 """Roles whose model is a single .gguf file instead of a folder."""
 _REPOSITORY = r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*"
-_HUB_ID = re.compile(rf"({_REPOSITORY})(?:/(.+\.gguf))?")
 # No part is empty or begins with a dot, so no path leads out of the model's folder.
-_PathInModel = Annotated[str, Field(pattern=r"^[\w-][\w.-]*(/[\w-][\w.-]*)*$")]
+_PATH = r"[^\x00-\x1f/\\.][^\x00-\x1f/\\]*(?:/[^\x00-\x1f/\\.][^\x00-\x1f/\\]*)*"
+_PathInModel = Annotated[str, Field(pattern=rf"^{_PATH}$")]
+_HUB_ID = re.compile(rf"({_REPOSITORY})(?:/({_PATH}\.gguf))?")
 _Pause = Annotated[int, Field(ge=0, le=5000)]
 STARTER, TINY = SHIPPED_MODELS
 _TRYING_OUT = "the demo and trying things out; never a service"

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from pipeline.core.errors import ModelError
 from pipeline.models.integrity import wrong_files
-from pipeline.models.library import ModelLibrary, again
+from pipeline.models.library import MANIFEST, ModelLibrary, again
 from pipeline.models.registry import GGUF_ROLES, KEYS, Role, Shipped, hub_id, near, shipped
 
 
@@ -49,14 +50,11 @@ def resolve(role: Role, value: str, library: ModelLibrary | None = None, *, key:
 
 def _is_stored(library: ModelLibrary, value: str) -> bool:
     """Whether a model with this name was deployed into the library; no registry has it."""
-    # A null byte in a path raises, and no name in the library begins with a dot.
-    return (
-        hub_id(value) is None
-        and bool(value)
-        and value[0] != "."
-        and "\0" not in value
-        and (library.manifest(value) is not None)
-    )
+    # No name in the library begins with a dot.
+    if hub_id(value) or not value or value[0] == ".":
+        return False
+    # Not `Path.is_file`, which raises for a name that is too long.
+    return os.path.isfile(library.folder(value) / MANIFEST)  # noqa: PTH113
 
 
 def _look(value: str) -> tuple[Path, bool]:

@@ -16,8 +16,8 @@ def pulled(directory: Path, name: str, role: Role, content: dict[str, bytes]) ->
     """Put a model with these files into the store at `directory`."""
     store = ModelLibrary(directory)
     source = store.partial(name) / REVISION
-    source.mkdir(parents=True)
     for path, data in content.items():
+        (source / path).parent.mkdir(parents=True, exist_ok=True)
         (source / path).write_bytes(data)
     files = tuple(
         StoredFile(path=p, size_bytes=len(d), sha256=digest(source / p, "sha256", nobody))

@@ -13,7 +13,7 @@ import soundfile
 from numpy.typing import NDArray
 
 from pipeline.audio import file
-from pipeline.audio.file import AudioFile, write_flac
+from pipeline.audio.file import AudioFile, fast_blocks, write_flac
 from pipeline.audio.protocols import AudioSource
 from pipeline.core.errors import AudioError
 from pipeline.core.limited import Limits
@@ -172,13 +172,10 @@ def test_it_can_be_opened_again(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_long_file_is_never_in_memory_as_a_whole(tmp_path: Path) -> None:
     path = written(tmp_path / "a.wav", np.zeros(16_000 * 120, np.int16), subtype="PCM_16")
-    source = fast(path)
-    source.open()
     tracemalloc.start()
-    count = sum(1 for _ in source.blocks())
+    count = sum(1 for _ in fast_blocks(path))
     _, peak_bytes = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    source.close()
     assert count == 3_750
     assert peak_bytes < 1_000_000  # the samples are 8 MB
 
@@ -189,35 +186,30 @@ def refusal(source: AudioFile) -> AudioError:
     return caught.value
 
 
-def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    error = refusal(fast(tmp_path / "sermon.wav"))
-    assert error.code == "audio-missing"
-    assert str(tmp_path / "sermon.wav") in error.message
-    assert "audio.input" in error.fix
-
-
-def test_an_empty_file_and_one_without_frames_hold_no_audio(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "code", "says"),
+    [
+        ("sermon.wav", "audio-missing", "audio.input"),
+        ("empty.wav", "audio-empty", "holds no audio"),
+        ("header.wav", "audio-empty", "holds no audio"),
+        ("notes.txt", "audio-unreadable", "cannot be read as audio"),
+        ("pipe", "audio-unreadable", "not a file"),
+        (".", "audio-unreadable", "not a file"),
+        ("a" * 300, "audio-unreadable", "name too long"),
+        ("a\0.wav", "audio-unreadable", "null byte"),
+    ],
+)
+def test_what_is_no_recording_is_named_with_the_reason(
+    tmp_path: Path, name: str, code: str, says: str
+) -> None:
     (tmp_path / "empty.wav").touch()
     written(tmp_path / "header.wav", np.zeros(0, np.float32))
-    for name in ("empty.wav", "header.wav"):
-        error = refusal(fast(tmp_path / name))
-        assert error.code == "audio-empty"
-        assert name in error.message
-
-
-def test_what_is_not_audio_is_refused(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("In the beginning\n" * 100)
     os.mkfifo(tmp_path / "pipe")
-    for name in ("notes.txt", "pipe", "."):
-        error = refusal(fast(tmp_path / name))
-        assert error.code == "audio-unreadable"
-        assert str(tmp_path / name) in error.message
-
-
-def test_a_file_that_the_system_will_not_open_says_why(tmp_path: Path) -> None:
-    error = refusal(fast(tmp_path / ("a" * 300 + ".wav")))
-    assert error.code == "audio-unreadable"
-    assert "name too long" in error.message
+    error = refusal(fast(tmp_path / name))
+    assert error.code == code
+    assert str(tmp_path / name) in error.message
+    assert says in str(error)
 
 
 def test_a_channel_that_the_file_does_not_have_is_refused(tmp_path: Path) -> None:
@@ -239,9 +231,7 @@ def test_a_file_damaged_further_on_is_played_up_to_there(tmp_path: Path) -> None
     half = len(data) // 2
     data[half : half + 2000] = bytes(2000)
     path.write_bytes(bytes(data))
-    source = fast(path)
-    source.open()
-    stream = source.blocks()
+    stream = fast_blocks(path)
     assert len([next(stream) for _ in range(40)]) == 40
     with pytest.raises(AudioError) as caught:
         list(stream)

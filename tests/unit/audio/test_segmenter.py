@@ -72,13 +72,9 @@ def test_a_sentence_between_pauses_is_one_utterance_with_pre_roll_and_tail() -> 
     assert (out[0].start_s, out[0].end_s) == (8 * 0.032, 30 * 0.032)
 
 
-def test_hysteresis_keeps_a_doubtful_stretch_inside() -> None:
-    out = finals(run([0.9] * 5 + [0.4] * 30 + [0.9] * 5 + [0.0] * 20))
-    assert len(out) == 1
-    assert out[0].end_sample == 40 * BLOCK_SAMPLES
-
-
-def test_a_doubtful_stretch_alone_starts_nothing() -> None:
+def test_hysteresis_keeps_a_doubtful_stretch_inside_and_alone_it_starts_nothing() -> None:
+    (out,) = finals(run([0.9] * 5 + [0.4] * 30 + [0.9] * 5 + [0.0] * 20))
+    assert out.end_sample == 40 * BLOCK_SAMPLES
     assert run([0.4] * 50) == []
 
 
@@ -90,12 +86,8 @@ def test_a_knock_is_not_speech_and_takes_no_id() -> None:
 
 def test_partials_grow_and_stop_when_nothing_is_said() -> None:
     out = run([0.9] * 25 + [0.0] * 9 + [0.9] * 5 + [0.0] * 20)
-    assert [(u.id, u.revision, u.final) for u in out] == [
-        (1, 1, False),
-        (1, 2, False),
-        (1, 3, False),
-        (1, 4, True),
-    ]
+    told = [(u.id, u.revision, u.final) for u in out]
+    assert told == [(1, 1, False), (1, 2, False), (1, 3, False), (1, 4, True)]
     sizes = [len(u.pcm) // BLOCK_SAMPLES for u in out]
     assert sizes == [10, 20, 35, 45]  # none during the pause, one as soon as it is over
 
@@ -138,23 +130,17 @@ def test_the_short_rest_of_a_cut_utterance_is_kept() -> None:
     out = finals(run(probabilities))
     assert [u.cause for u in out] == ["length", "silence"]
     assert out[1].end_sample == limit * BLOCK_SAMPLES
-
-
-def test_silence_after_a_cut_makes_no_utterance() -> None:
-    limit = blocks_in(4000)
+    # Silence after the cut makes none.
     out = finals(run([0.9] * (limit - 7) + [0.1] * 7 + [0.0] * 30))
     assert [u.cause for u in out] == ["length"]
 
 
-def test_a_gap_closes_the_utterance_and_never_splices() -> None:
+def test_a_gap_closes_the_utterance_never_splices_and_forgets_the_pre_roll() -> None:
     out = finals(run([0.9] * 20 + [0.9] * 20, gap_before=20))
     assert [u.cause for u in out] == ["gap", "end"]
     assert out[0].end_sample == 20 * BLOCK_SAMPLES
     assert out[1].start_sample == 20 * BLOCK_SAMPLES + SAMPLE_RATE
     assert np.all(np.diff(out[1].pcm) == 1)
-
-
-def test_a_gap_forgets_the_pre_roll() -> None:
     out = finals(run([0.0] * 5 + [0.9] * 20, gap_before=5))
     assert out[0].start_sample == 5 * BLOCK_SAMPLES + SAMPLE_RATE
 
@@ -188,34 +174,6 @@ def test_new_settings_hold_after_a_cut_too() -> None:
     out = run([0.9] * 400, later={10: short})
     longest = {n: max(len(u.pcm) for u in out if u.id == n) // BLOCK_SAMPLES for n in (1, 2, 3)}
     assert longest[1] > blocks_in(2000) >= max(longest[2], longest[3])
-
-
-@given(
-    st.lists(st.sampled_from([0.0, 0.2, 0.4, 0.6, 0.95]), max_size=400),
-    st.dictionaries(
-        st.integers(0, 399),
-        st.sampled_from([VAD, PATIENT, VAD.model_copy(update={"max_utterance_s": 2.0})]),
-        max_size=5,
-    ),
-)
-def test_no_sample_of_speech_is_lost_or_given_twice_whenever_settings_change(
-    probabilities: list[float], later: dict[int, Vad]
-) -> None:
-    out = run(probabilities, later=later)
-    done = finals(out)
-    covered = np.concatenate([u.pcm for u in done]) if done else np.zeros(0)
-    assert np.all(np.diff(covered) > 0)
-    assert all(np.all(np.diff(u.pcm) == 1) for u in out)
-    assert all(u.start_sample < u.end_sample <= u.start_sample + len(u.pcm) for u in done)
-    assert [u.id for u in done] == list(range(1, len(done) + 1))
-    assert all(len(u.pcm) <= blocks_in(4000) * BLOCK_SAMPLES for u in out)
-    for u in out:  # revisions count up and the final is the last
-        same = [v for v in out if v.id == u.id]
-        assert [v.revision for v in same] == list(range(1, len(same) + 1))
-        assert [v.final for v in same] == [False] * (len(same) - 1) + [True]
-    loud = [i for i in range(len(probabilities) - 2) if min(probabilities[i : i + 3]) >= 0.5]
-    held = {int(s) // BLOCK_SAMPLES for s in covered[::BLOCK_SAMPLES]}
-    assert set(loud) <= held
 
 
 def cut_at(song_from: int, speech: int = 40, before: int = 10) -> list[Utterance]:
@@ -390,27 +348,21 @@ JOINING = EAGER.model_copy(update={"reopen_ms": 64, "fragment_ms": 512, "join_ms
 fragment has less than 16 blocks of speech."""
 
 
-def test_a_fragment_waits_for_its_other_half() -> None:
-    out = finals(run([0.9] * 10 + [0.0] * 20 + [0.9] * 30 + [0.0] * 40, JOINING))
-    assert [u.id for u in out] == [1, 1]
-    assert len(out[-1].pcm) == (10 + 20 + 30 + 3) * BLOCK_SAMPLES, "the sound of both"
-
-
-def test_a_sentence_does_not_wait() -> None:
-    out = finals(run([0.9] * 16 + [0.0] * 20 + [0.9] * 30 + [0.0] * 40, JOINING))
-    assert [u.id for u in out] == [1, 2]
+@pytest.mark.parametrize(
+    ("speech", "pause", "size"),
+    [(10, 20, 10 + 20 + 30), (16, 20, 2 + 30), (10, 26, 10 + 26 + 30), (10, 27, 2 + 30)],
+    ids=["a fragment", "a sentence", "as long as it waits", "longer"],
+)
+def test_a_fragment_waits_for_its_other_half(speech: int, pause: int, size: int) -> None:
+    out = finals(run([0.9] * speech + [0.0] * pause + [0.9] * 30 + [0.0] * 40, JOINING))
+    assert [u.id for u in out] == ([1, 2] if size == 2 + 30 else [1, 1])
+    assert len(out[-1].pcm) == (size + 3) * BLOCK_SAMPLES, "the sound of both, or a pre-roll"
 
 
 def test_a_fragment_behind_a_sentence_waits_for_what_follows() -> None:
     out = finals(run([0.9] * 30 + [0.0] * 20 + [0.9] * 8 + [0.0] * 20 + [0.9] * 30, JOINING))
     assert [u.id for u in out] == [1, 2, 2]
     assert out[-1].start_sample == (50 - 2) * BLOCK_SAMPLES
-
-
-def test_nothing_waits_longer_than_the_bound() -> None:
-    for pause, ids in ((26, [1, 1]), (27, [1, 2])):
-        out = finals(run([0.9] * 10 + [0.0] * pause + [0.9] * 30 + [0.0] * 40, JOINING))
-        assert [u.id for u in out] == ids
 
 
 def spread(blocks: Iterable[tuple[float, int]]) -> list[float]:
@@ -552,18 +504,29 @@ def test_a_final_is_its_eager_utterance_or_a_resumption_came_before(
     assert np.all(np.diff(covered) > 0), "nothing is in two finals"
 
 
-@given(RUNS, st.sampled_from([EAGER, JOINING]))
-def test_every_block_of_speech_is_in_exactly_one_final_in_the_end(
-    runs: list[tuple[float, int]], vad: Vad
+@given(
+    RUNS,
+    st.sampled_from([VAD, EAGER, JOINING]),
+    st.dictionaries(
+        st.integers(0, 399),
+        st.sampled_from([VAD, PATIENT, VAD.model_copy(update={"max_utterance_s": 2.0})]),
+        max_size=5,
+    ),
+)
+def test_every_block_of_speech_is_in_exactly_one_final_in_the_end_whenever_settings_change(
+    runs: list[tuple[float, int]], vad: Vad, later: dict[int, Vad]
 ) -> None:
     probabilities = spread(runs)
-    done = last_finals(run(probabilities, vad))
+    out = run(probabilities, vad, later=later)
+    done = last_finals(out)
     covered = np.concatenate([u.pcm for u in done]) if done else np.zeros(0)
     assert np.all(np.diff(covered) > 0)
+    assert all(np.all(np.diff(u.pcm) == 1) for u in out)
+    assert all(u.start_sample < u.end_sample <= u.start_sample + len(u.pcm) for u in done)
     loud = [i for i in range(len(probabilities) - 2) if min(probabilities[i : i + 3]) >= 0.5]
     held = {int(s) // BLOCK_SAMPLES for s in covered[::BLOCK_SAMPLES]}
     assert set(loud) <= held
-    assert all(len(u.pcm) <= blocks_in(4000) * BLOCK_SAMPLES for u in done)
+    assert all(len(u.pcm) <= blocks_in(4000) * BLOCK_SAMPLES for u in out)
 
 
 def test_a_caption_typed_between_two_utterances_stands_between_them() -> None:

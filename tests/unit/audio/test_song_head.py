@@ -118,15 +118,6 @@ def test_they_do_not_tell_how_loud_it_is() -> None:
 
 
 @pytest.mark.slow
-def test_the_pitches_of_an_organ_stay_and_those_of_a_voice_do_not() -> None:
-    def steadiness(pcm: Pcm) -> float:
-        half_second_later = slice(92, 98)  # the middle features of the last lag
-        return float(np.mean([each[half_second_later] for each in looks(pcm)]))
-
-    assert steadiness(ORGAN) > steadiness(speech(8.0)[32_000:]) + 0.3
-
-
-@pytest.mark.slow
 def test_after_a_reset_nothing_of_before_is_in_a_look() -> None:
     fresh, used = SongFeatures(), SongFeatures()
     before = speech(4.0) * 2

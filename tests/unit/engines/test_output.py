@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from pipeline.core.types import Translation
-from pipeline.engines.output import Piece, WholeWords, join, one_line, read_answer
+from pipeline.engines.output import Piece, WholeWords, join, read_answer
 
 
 def shown(lang: str, *pieces: str | bytes) -> list[str]:
@@ -27,14 +27,6 @@ def test_characters_are_never_cut() -> None:
     assert shown("ja", first, second, "は") == ["神", "神は"]
 
 
-def test_one_line() -> None:
-    assert one_line(" Dios\n\nes  bueno ") == "Dios es bueno"
-
-
-def test_of_no_parts_the_whole_is_empty() -> None:
-    assert join("gemma", []) == Translation("", "gemma")
-
-
 def test_the_whole_is_the_sum_of_its_parts() -> None:
     whole = join(
         "gemma",
@@ -48,6 +40,7 @@ def test_the_whole_is_the_sum_of_its_parts() -> None:
         "Gracia. Y paz.", "gemma", 5, whole.avg_logprob, 29, 14, stopped="loop"
     )
     assert whole.avg_logprob == pytest.approx(-0.4)
+    assert join("gemma", []) == Translation("", "gemma")
 
 
 END = "<end_of_turn>"
@@ -66,15 +59,12 @@ def test_it_grows_by_whole_words_and_ends_before_the_end() -> None:
     made = read(*pieces, grown=grown)
     assert (made.text, made.stopped) == ("Bien hecho.", "end")
     assert (made.prompt_tokens, made.tokens) == (11, 3)
-    assert grown[0] == "Bien"
+    assert grown == ["Bien"], "nothing of the end, nor of what follows it"
 
 
-def test_pieces_are_counted_where_nobody_tells() -> None:
-    assert read(Piece(" Bien"), Piece(" hecho."), Piece("", "stop")).tokens == 2
-
-
-def test_one_that_runs_into_its_limit() -> None:
-    assert read(Piece(" Bien"), Piece(" y", "length")).stopped == "length"
+def test_pieces_are_counted_where_nobody_tells_also_of_one_that_runs_into_its_limit() -> None:
+    made = read(Piece(" Bien"), Piece(" y", "length"))
+    assert (made.tokens, made.stopped) == (2, "length")
 
 
 def test_the_same_words_as_often_as_they_were_said_are_no_loop() -> None:

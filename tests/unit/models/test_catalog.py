@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pipeline.models.catalog import rows, state
+from pipeline.models.catalog import rows
 from pipeline.models.library import ModelLibrary
 from tests.support.model_fixtures import pulled
 
@@ -52,10 +52,3 @@ def test_the_starters_are_listed_for_each_role(tmp_path: Path) -> None:
     for row in starters:
         assert Path(row.path).exists()
         assert 1_000_000 < row.size_bytes < row.memory_bytes
-
-
-def test_state_of_one(tmp_path: Path) -> None:
-    store = ModelLibrary(tmp_path)
-    assert state(store, "small.en") == ("not here", None)
-    manifest = pulled(tmp_path, "small.en", "stt", {"model.bin": b"12"})
-    assert state(store, "small.en") == ("here", manifest)

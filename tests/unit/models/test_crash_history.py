@@ -88,11 +88,14 @@ def test_a_file_that_is_none_of_ours_remembers_nothing_and_is_replaced(
     assert crashes(file, model) == 1
 
 
-def test_a_folder_that_cannot_be_written_remembers_nothing(tmp_path: Path, model: Path) -> None:
+def test_where_nothing_can_be_written_or_read_nothing_breaks(tmp_path: Path, model: Path) -> None:
     (tmp_path / "file").touch()
     file = tmp_path / "file" / "crashes.json"
     CrashHistory(file).note(model, "crashed")
     assert crashes(file, model) == 0
+    unreadable = tmp_path / ("m" * 300)  # as a folder of another user
+    CrashHistory(tmp_path / "crashes.json").note(unreadable, "crashed")
+    assert crashes(tmp_path / "crashes.json", unreadable) == 1
 
 
 def test_two_engines_that_crash_at_once_are_both_remembered(

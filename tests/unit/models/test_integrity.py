@@ -2,71 +2,47 @@
 
 from __future__ import annotations
 
-import hashlib
 import shutil
 import threading
 from pathlib import Path
 
 import pytest
 
-from pipeline.models.integrity import (
-    BackgroundHashing,
-    loading_limit_s,
-    wrong_files,
-)
-from pipeline.models.library import MANIFEST, Manifest, StoredFile
+from pipeline.models.integrity import BackgroundHashing, loading_limit_s, wrong_files
+from pipeline.models.library import ModelLibrary
 from pipeline.models.resolve import resolve
+from tests.support.model_fixtures import damage, pulled
 
 
 @pytest.fixture
-def pulled(tmp_path: Path) -> Path:
+def model(tmp_path: Path) -> Path:
     """A model of two files, as `models pull` leaves it."""
-    folder = tmp_path / "model"
-    folder.mkdir()
-    files = {"model.bin": bytes(range(256)) * 4, "config.json": b"{}"}
-    for name, content in files.items():
-        (folder / name).write_bytes(content)
-    stored = tuple(
-        StoredFile(path=n, size_bytes=len(c), sha256=hashlib.sha256(c).hexdigest())
-        for n, c in files.items()
-    )
-    manifest = Manifest(
-        name="m", role="marian", repository="", revision="", pulled_utc="", files=stored
-    )
-    (folder / MANIFEST).write_text(manifest.model_dump_json())
-    return folder
+    pulled(tmp_path, "model", "marian", {"model.bin": bytes(1024), "config.json": b"{}"})
+    return tmp_path / "model"
 
 
-def flip(file: Path) -> None:
-    content = bytearray(file.read_bytes())
-    content[len(content) // 2] ^= 1
-    file.write_bytes(content)
-
-
-def test_a_whole_model_has_nothing_wrong(pulled: Path) -> None:
+def test_a_flipped_bit_is_seen_by_the_hash_alone_and_what_is_gone_by_its_size(model: Path) -> None:
     read: list[int] = []
-    assert wrong_files(pulled) == wrong_files(pulled, hashes=True, on_bytes=read.append) == []
+    assert wrong_files(model) == wrong_files(model, hashes=True, on_bytes=read.append) == []
     assert sum(read) == 1026
+    damage(model / "model.bin")
+    assert wrong_files(model) == []
+    assert len(wrong_files(model, hashes=True)) == 1
+    (model / "config.json").unlink()
+    assert wrong_files(model) == [f"{model / 'config.json'} is missing"]
 
 
-def test_a_bit_that_has_flipped_is_seen_by_the_hash_alone(pulled: Path) -> None:
-    flip(pulled / "model.bin")
-    assert wrong_files(pulled) == []
-    (said,) = wrong_files(pulled, hashes=True)
-    assert said == f"{pulled / 'model.bin'} has other content than it was made with"
-
-
-def test_what_is_cut_or_gone_is_seen_by_its_size(pulled: Path) -> None:
-    (pulled / "model.bin").write_bytes(b"x")
-    (pulled / "config.json").unlink()
-    assert (
-        wrong_files(pulled)
-        == wrong_files(pulled, hashes=True)
-        == [
-            f"{pulled / 'model.bin'} has 1 of 1024 bytes",
-            f"{pulled / 'config.json'} is missing",
-        ]
-    )
+def test_a_file_in_a_folder_of_its_repository_is_known_as_well(tmp_path: Path) -> None:
+    name = "owner/name/Q4/model.gguf"
+    manifest = pulled(tmp_path, name, "gemma", {"Q4/model.gguf": b"1234"})
+    file = ModelLibrary(tmp_path).path(manifest)
+    assert loading_limit_s(file) == 600
+    damage(file)
+    (said,) = wrong_files(file, hashes=True)
+    assert said.startswith(f"{file} has other content")
+    own = file.with_name("own.gguf")
+    own.touch()
+    assert wrong_files(own, hashes=True) == []
 
 
 def test_of_a_model_of_ones_own_nothing_is_known(tmp_path: Path) -> None:
@@ -78,10 +54,10 @@ def unexpected(error: BaseException) -> None:
     raise error
 
 
-def test_in_the_background_each_wrong_file_is_told(pulled: Path) -> None:
-    flip(pulled / "model.bin")
+def test_in_the_background_each_wrong_file_is_told(model: Path) -> None:
+    damage(model / "model.bin")
     messages: list[str] = []
-    hashing = BackgroundHashing([pulled, pulled, Path("/nowhere")], messages.append, unexpected)
+    hashing = BackgroundHashing([model, model, Path("/nowhere")], messages.append, unexpected)
     hashing.start()
     hashing._thread.join(20)
     hashing.stop()
@@ -89,9 +65,9 @@ def test_in_the_background_each_wrong_file_is_told(pulled: Path) -> None:
     assert "Fetch or install it again" in messages[0]
 
 
-def test_the_end_waits_for_one_piece_at_most(pulled: Path) -> None:
+def test_the_end_waits_for_one_piece_at_most(model: Path) -> None:
     """The second file is larger than one read and is not read to its end."""
-    shutil.copyfile("/dev/null", pulled / "config.json")
+    shutil.copyfile("/dev/null", model / "config.json")
     messages: list[str] = []
     begun = threading.Event()
 
@@ -99,7 +75,7 @@ def test_the_end_waits_for_one_piece_at_most(pulled: Path) -> None:
         messages.append(message)
         begun.set()
 
-    hashing = BackgroundHashing([pulled] * 2 + [pulled.parent], tell, unexpected)
+    hashing = BackgroundHashing([model] * 2 + [model.parent], tell, unexpected)
     hashing.start()
     assert begun.wait(20)
     hashing.stop()

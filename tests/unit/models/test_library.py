@@ -33,18 +33,14 @@ def test_a_manifest_says_what_must_be_there(tmp_path: Path) -> None:
 def test_nothing_there_is_nothing(tmp_path: Path) -> None:
     store = ModelLibrary(tmp_path / "none")
     assert store.manifest("ours") is None
-    assert store.names() == []
-    assert store.halves() == []
+    assert store.names() == store.halves() == []
 
 
-def test_names_of_hub_ids_come_back_as_they_were(tmp_path: Path) -> None:
-    pulled(tmp_path, "owner/name/a.gguf", "gemma", {"a.gguf": b"1"})
-    assert ModelLibrary(tmp_path).names() == ["owner/name/a.gguf"]
-
-
-def test_a_broken_manifest_still_has_a_name(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["", "\\u0000"])
+def test_a_broken_manifest_still_has_a_name(tmp_path: Path, name: str) -> None:
     pulled(tmp_path, "ours", "stt", {"model.bin": b"1234"})
-    (tmp_path / "ours" / "manifest.json").write_text("[]")
+    file = tmp_path / "ours" / "manifest.json"
+    file.write_text(file.read_text().replace('"ours"', f'"{name}"') if name else "[]")
     assert ModelLibrary(tmp_path).names() == ["ours"]
     with pytest.raises(ModelError, match=r"\[model-broken\]"):
         ModelLibrary(tmp_path).manifest("ours")
@@ -139,7 +135,10 @@ def test_one_at_a_time(tmp_path: Path) -> None:
         pass
 
 
-def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
+def test_a_place_that_cannot_be_read_or_written(tmp_path: Path) -> None:
+    closed = ModelLibrary(tmp_path / ("m" * 300))  # as a folder in another user's
+    with pytest.raises(ModelError, match=r"cannot be read.*\[models-unreadable\]"):
+        _ = closed.known
     (tmp_path / "file").touch()
     with (
         pytest.raises(ModelError, match=r"models\.directory.*\[models-unwritable\]"),

@@ -7,30 +7,18 @@ from pathlib import Path
 import pytest
 
 from pipeline.core.errors import ModelError
-from pipeline.core.resources import bundled
 from pipeline.models.library import ModelLibrary
-from pipeline.models.registry import KEYS, Role
+from pipeline.models.registry import KEYS, SHIPPED, Role, Shipped
 from pipeline.models.resolve import resolve
-from tests.support.model_fixtures import damage, pulled
+from tests.support.model_fixtures import pulled
 from tests.support.needs import needs_file
 
 
-@pytest.mark.parametrize("role", ["stt", "marian"])
-def test_starter_folders(role: Role) -> None:
-    needs_file(bundled("models", "starter", role))
-    assert (resolve(role, "starter") / "model.bin").is_file()
-
-
-@pytest.mark.parametrize("name", ["starter", "tiny"])
-def test_ggufs_that_ship(name: str) -> None:
-    needs_file(bundled("models", name, "gemma"))
-    with resolve("gemma", name).open("rb") as file:
-        assert file.read(4) == b"GGUF"
-
-
-def test_only_a_final_translator_is_tiny() -> None:
-    with pytest.raises(ModelError, match=r"\[model-missing\]"):
-        resolve("stt", "tiny")
+@pytest.mark.parametrize("model", SHIPPED, ids=lambda model: f"{model.name} {model.role}")
+def test_what_ships_is_a_folder_or_a_gguf(model: Shipped) -> None:
+    needs_file(model.folder)
+    found = resolve(model.role, model.name)
+    assert found.suffix == ".gguf" if model.role == "gemma" else (found / "model.bin").is_file()
 
 
 def test_a_path_is_taken_as_it_is(tmp_path: Path) -> None:
@@ -84,11 +72,7 @@ def test_a_path_comes_before_a_hub_id_of_that_name(
 
 
 @pytest.mark.parametrize(
-    ("role", "value"),
-    [
-        ("stt", "owner/name"),
-        ("gemma", "owner/name/model.gguf"),
-    ],
+    ("role", "value"), [("stt", "owner/name"), ("gemma", "owner/name/a model.gguf")]
 )
 def test_what_was_not_pulled_says_how(tmp_path: Path, role: Role, value: str) -> None:
     with pytest.raises(ModelError, match=r"\[model-not-pulled\]") as raised:
@@ -122,7 +106,6 @@ def test_a_half_gemma_is_left_to_the_engine_and_a_missing_one_named(tmp_path: Pa
 
 def test_a_broken_manifest_is_named(tmp_path: Path) -> None:
     pulled(tmp_path, "small.en", "stt", {"model.bin": b"1234"})
-    damage(tmp_path / "small.en" / "manifest.json")
     (tmp_path / "small.en" / "manifest.json").write_text("{")
     with pytest.raises(ModelError, match=r"manifest\.json .* pull small\.en \[model-broken\]"):
         resolve("stt", "small.en", ModelLibrary(tmp_path))
@@ -157,6 +140,8 @@ def test_gemma_needs_the_file_in_the_repository(tmp_path: Path) -> None:
     ("role", "value"),
     [
         ("stt", "no-such-size"),
+        ("stt", "tiny"),
+        ("stt", "m" * 300),
         ("stt", "owner/name/model.gguf"),
         ("gemma", "/no/such/model.gguf"),
     ],

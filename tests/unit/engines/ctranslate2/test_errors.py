@@ -8,14 +8,10 @@ from pipeline.core.errors import ModelError
 from pipeline.engines.ctranslate2.errors import explain, kind_of, require
 
 
-def test_missing_files_are_named(tmp_path: Path) -> None:
+def test_missing_files_are_named_and_a_file_is_not_a_folder(tmp_path: Path) -> None:
     (tmp_path / "model.bin").touch()
     with pytest.raises(ModelError, match=r"stt\.model: .* lacks a\.spm, b\.spm.*\[model-missing\]"):
         require(tmp_path, ("model.bin", "a.spm", "b.spm"), "stt", "Whisper")
-
-
-def test_a_file_is_not_a_folder(tmp_path: Path) -> None:
-    (tmp_path / "model.bin").touch()
     with pytest.raises(ModelError, match=r"holds model\.bin.*\[model-wrong-kind\]"):
         require(tmp_path / "model.bin", ("model.bin",), "stt", "Whisper")
 

@@ -48,9 +48,7 @@ def test_the_last_word_ends_where_its_last_token_does() -> None:
     assert word.start_s == pytest.approx(0.30)
     assert word.end_s == pytest.approx(1.00)
     assert word.probability == pytest.approx(0.4)
-
-
-def test_a_full_stop_that_covers_the_lost_speech_is_no_word() -> None:
+    # A full stop that covers the lost speech is no word.
     word = last_word([" Amen", "."], path(25, 100, 10), [0.9, 0.9])
     assert word is not None
     assert word.end_s == pytest.approx(0.5)

@@ -207,7 +207,8 @@ def test_a_missing_file(tmp_path: Path) -> None:
 def test_a_truncated_file(gguf: Path, tmp_path: Path) -> None:
     broken = tmp_path / "broken.gguf"
     broken.write_bytes(gguf.read_bytes()[:-1000])
-    with pytest.raises(ModelError, match=r"broken\.gguf cannot be loaded.*\[model-broken\]"):
+    says = r"broken\.gguf cannot be loaded.* lower context\. \[model-broken\]"
+    with pytest.raises(ModelError, match=says):
         Gemma(broken).load()
 
 
@@ -282,14 +283,6 @@ def test_a_gpu_that_fails_at_work(gguf: Path, monkeypatch: pytest.MonkeyPatch) -
     assert steps == ["4 layers on the GPU: llama_decode returned -2; trying 2 layers on the GPU"]
 
 
-@pytest.mark.slow
-def test_every_step_fails(gguf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(llama_cpp, "llama_supports_gpu_offload", lambda: True)
-    monkeypatch.setattr(llama_cpp, "llama_init_from_model", lambda *_: None)
-    with pytest.raises(ModelError, match=r"lower context.*\[model-broken\]"):
-        Gemma(gguf, gpu_layers=-1).load()
-
-
 @pytest.fixture(scope="module")
 def sermon() -> list[str]:
     """Every third sentence of the demo sermon."""
@@ -308,23 +301,17 @@ def drafts(sermon: list[str]) -> list[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("most", [2, 16])
 def test_a_draft_changes_nothing_but_the_way(
-    gguf: Path, gemma: Gemma, sermon: list[str], drafts: list[str], most: int
+    gguf: Path, gemma: Gemma, sermon: list[str], drafts: list[str]
 ) -> None:
     """Real drafts give, token for token, the result of plain greedy decoding."""
-    engine = loaded(gguf, draft=most)
+    engine = loaded(gguf, draft=16)
     taken = tokens = 0
     for sentence, draft in zip(sermon, drafts, strict=True):
-        plain, quick = (
-            gemma.translate(sentence),
-            engine.translate(sentence, TranslationRequest(draft=draft)),
-        )
-        assert (quick.text, quick.tokens, quick.stopped) == (
-            plain.text,
-            plain.tokens,
-            plain.stopped,
-        )
+        plain = gemma.translate(sentence)
+        quick = engine.translate(sentence, TranslationRequest(draft=draft))
+        for name in ("text", "tokens", "stopped"):
+            assert getattr(quick, name) == getattr(plain, name)
         assert quick.avg_logprob == pytest.approx(plain.avg_logprob, abs=0.02)
         taken += quick.draft_tokens
         tokens += quick.tokens
@@ -365,12 +352,12 @@ def test_a_wrong_draft_does_no_harm(drafting: Gemma, draft: str) -> None:
 def test_what_stands_is_kept_where_the_model_is_hardly_surer(gemma: Gemma) -> None:
     said = "He leads me beside still waters."
     alone = gemma.translate(said).text
-    assert (
-        gemma.translate(
-            said, TranslationRequest(draft=alone, standing=Standing(target=len(alone)))
-        ).text
-        == alone
-    )
+
+    def with_draft(draft: str, shown: int) -> str:
+        request = TranslationRequest(draft=draft, standing=Standing(target=shown))
+        return gemma.translate(said, request).text
+
+    assert with_draft(alone, len(alone)) == alone
     # Its own sentence with a less likely word: a committed word stays, an uncommitted one goes.
     kept = gone = 0
     for number, word in enumerate(alone.split()):
@@ -378,12 +365,7 @@ def test_what_stands_is_kept_where_the_model_is_hardly_surer(gemma: Gemma) -> No
             words = alone.split()
             words[number] = other
             draft = " ".join(words)
-            committed = gemma.translate(
-                said, TranslationRequest(draft=draft, standing=Standing(target=len(draft)))
-            ).text
-            free = gemma.translate(
-                said, TranslationRequest(draft=draft, standing=Standing(target=0))
-            ).text
+            committed, free = with_draft(draft, len(draft)), with_draft(draft, 0)
             kept += other != word and committed.split()[: number + 1] == words[: number + 1]
             gone += other != word and free.split()[: number + 1] == words[: number + 1]
     assert kept > gone, "the committed word is worth more than one of the tail"
@@ -402,12 +384,6 @@ def test_what_stands_costs_no_token_more(drafting: Gemma, gemma: Gemma) -> None:
 def test_a_draft_is_not_looked_at_unless_asked_for(gemma: Gemma) -> None:
     made = gemma.translate("God is good.", TranslationRequest(draft=GOOD))
     assert (made.text, made.draft_tokens) == (GOOD, 0)
-
-
-@pytest.mark.slow
-def test_the_size_of_a_batch_changes_nothing(gguf: Path, gemma: Gemma) -> None:
-    expected = gemma.translate(PSALM).text
-    assert loaded(gguf, batch=32).translate(PSALM).text == expected
 
 
 @pytest.mark.slow
@@ -466,11 +442,9 @@ class TestSearch:
             " ".join(said), TranslationRequest(draft="El Señor pastorea. Me guía.", rivals=())
         )
         assert made.text == " ".join(apart)
-        for number, (text, drafted) in enumerate(
-            zip(apart, ("El Señor pastorea.", "Me guía."), strict=True)
-        ):
+        for number, drafted in enumerate(("El Señor pastorea.", "Me guía.")):
             found = [each.text for each in made.alternatives if each.part == number]
-            assert found[0] == text
+            assert found[0] == apart[number]
             assert drafted in found
         # A draft of one sentence could belong to either of the two.
         alone = gemma.translate(

@@ -28,15 +28,8 @@ def model(gguf: Path) -> Llama:
     return start(gguf)
 
 
-def start(gguf: Path, context: int = 512, *, flash_attention: bool = True) -> Llama:
-    return Llama(
-        gguf,
-        gpu_layers=0,
-        threads=1,
-        context=context,
-        batch=128,
-        flash_attention=flash_attention,
-    )
+def start(gguf: Path, **more: Any) -> Llama:
+    return Llama(gguf, gpu_layers=0, threads=1, context=512, batch=128, **more)
 
 
 def best(model: Llama, place: int = -1) -> tuple[int, float]:
@@ -74,16 +67,6 @@ def test_text_survives_its_tokens(model: Llama) -> None:
     assert b"".join(map(model.piece, tokens)).decode() == text
     assert model.tokenize("", special=False) == []
     assert model.tokenize("half: \ud800", special=False) == model.tokenize("half: ?", special=False)
-
-
-def test_control_tokens_come_from_control_text_only(model: Llama) -> None:
-    (token,) = model.tokenize("<end_of_turn>", special=True)
-    assert model.ends(token)
-    assert model.piece(token) == b""
-    spoken = model.tokenize("<end_of_turn><bos><eos><start_of_turn>user\n", special=False)
-    assert len(spoken) > 20
-    assert not any(map(model.ends, spoken))
-    assert all(map(model.piece, spoken))
 
 
 def test_the_log_probability_is_that_of_the_softmax(model: Llama) -> None:
@@ -155,40 +138,8 @@ def test_a_head_that_cannot_be_put_back_is_evaluated_again(
     assert best(model) == pytest.approx(first, abs=0.02)
 
 
-def test_reuse_changes_nothing(gguf: Path, model: Llama) -> None:
-    first = [*model.begin, *model.tokenize("the Lord is my shepherd", special=False)]
-    second = [*model.begin, *model.tokenize("the Lord is my light", special=False)]
-    go_on(model, first, 12)
-    reused = go_on(model, second, 12)
-    fresh = go_on(start(gguf), second, 12)
-    assert [token for token, _ in reused] == [token for token, _ in fresh]
-    assert [p for _, p in reused] == pytest.approx([p for _, p in fresh], abs=0.02)
-
-
-def test_flash_attention_is_a_matter_of_speed(gguf: Path, model: Llama) -> None:
-    tokens = [*model.begin, *model.tokenize("the Lord is my shepherd", special=False)]
-    without = go_on(start(gguf, flash_attention=False), tokens, 8)
-    assert [t for t, _ in without] == [t for t, _ in go_on(model, tokens, 8)]
-
-
-def test_what_follows_each_of_several_tokens(model: Llama) -> None:
-    prompt = [*model.begin, *model.tokenize("the Lord is my shepherd", special=False)]
-    made = go_on(model, prompt, 8)
-    tokens = [token for token, _ in made]
-    model.prompt(prompt, lambda: None)
-    model.feed(tokens[:7], every=True)
-    at_once = [best(model, place) for place in range(7)]
-    assert [token for token, _ in at_once] == tokens[1:]
-    assert [p for _, p in at_once] == pytest.approx([p for _, p in made[1:]], abs=0.02)
-    assert best(model) == at_once[-1]
-
-
 @pytest.mark.parametrize("cuts", [True, False], ids=["cut", "cleared"])
-def test_tokens_are_taken_back(
-    model: Llama,
-    monkeypatch: pytest.MonkeyPatch,
-    cuts: bool,
-) -> None:
+def test_tokens_are_taken_back(model: Llama, monkeypatch: pytest.MonkeyPatch, cuts: bool) -> None:
     prompt = [*model.begin, *model.tokenize("the Lord is my shepherd", special=False)]
     made = go_on(model, prompt, 5)
     tokens = [token for token, _ in made]
@@ -199,6 +150,7 @@ def test_tokens_are_taken_back(
     model.forget(2)
     model.feed([tokens[3]])
     assert best(model) == pytest.approx(made[4], abs=0.02)
+    assert bool(model.prompt(prompt, lambda: None)) == cuts, "what cannot be cut is cleared"
 
 
 @pytest.mark.slow
@@ -252,16 +204,6 @@ def test_text_is_never_lost_in_silence(model: Llama, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(llama_cpp, "llama_token_to_piece", lambda *_: -999)
     with pytest.raises(LlamaError, match="token 7 has a text of 999 bytes"):
         model.piece(7)
-
-
-def test_memory_that_cannot_be_cut_is_cleared(
-    model: Llama, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    tokens = [*model.begin, *model.tokenize("God is good", special=False)]
-    before = go_on(model, tokens, 3)
-    monkeypatch.setattr(llama_cpp, "llama_memory_seq_rm", lambda *_: False)
-    assert model.prompt(tokens, lambda: None) == 0
-    assert best(model) == pytest.approx(before[0], abs=0.02)
 
 
 def test_a_file_that_does_not_load_is_explained(gguf: Path, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -22,6 +23,7 @@ from pipeline.engines.protocols import SentencePair, TranslationRequest
 from pipeline.engines.specification import EngineSpec
 
 SPEC = EngineSpec("gemma", "g", Path("/m.gguf"), {})
+DESCRIPTION = {"engine": SPEC.as_json(), "niceness": 0, "oom_score_adj": 0}
 ENDS: list[int] = []
 
 
@@ -48,8 +50,7 @@ def ask(*requests: dict[str, Any], answered: int | None = None) -> list[dict[str
     """Return all answers of a child; `answered`: how many requests it answers (None: all)."""
     most = len(requests) if answered is None else answered
     ours, its = map(Channel, socket.socketpair())
-    description = {"engine": SPEC.as_json(), "niceness": 0, "oom_score_adj": 0}
-    for message in (description, *requests):
+    for message in (DESCRIPTION, *requests):
         ours.send({"log_level": 20, **message}, patience=Patience())
     child = threading.Thread(target=serve, args=(its,))
     child.start()
@@ -120,10 +121,8 @@ def test_an_engine_that_cannot_score_says_so() -> None:
 
 
 def test_an_error_keeps_its_kind_its_code_and_its_fix(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: object, **__: object) -> None:
-        raise EngineError("final-late", "No translation within 3 s.", "Wait.")
-
-    monkeypatch.setattr(Gemma, "translate", fail)
+    late = EngineError("final-late", "No translation within 3 s.", "Wait.")
+    monkeypatch.setattr(Gemma, "translate", Mock(side_effect=late))
     _, answer = ask(TRANSLATE)
     assert answer == {
         "is": "error",
@@ -138,13 +137,10 @@ def test_an_error_keeps_its_kind_its_code_and_its_fix(monkeypatch: pytest.Monkey
 def test_a_file_that_loading_lacks_is_no_end_of_the_socket(monkeypatch: pytest.MonkeyPatch) -> None:
     """Otherwise the process would end without reporting it."""
 
-    def fail(*_: object, **__: object) -> None:
-        raise OSError("libgomp.so.1: cannot open shared object file")
-
-    monkeypatch.setattr(Gemma, "load", fail)
+    lacks = OSError("libgomp.so.1: cannot open shared object file")
+    monkeypatch.setattr(Gemma, "load", Mock(side_effect=lacks))
     ours, its = map(Channel, socket.socketpair())
-    description = {"engine": SPEC.as_json(), "niceness": 0, "oom_score_adj": 0, "log_level": 20}
-    ours.send(description, patience=Patience())
+    ours.send({"log_level": 20, **DESCRIPTION}, patience=Patience())
     with pytest.raises(RuntimeError, match=r"libgomp\.so\.1"):
         _serve(its)
     ours.close()
@@ -162,11 +158,8 @@ def test_a_file_that_loading_lacks_is_no_end_of_the_socket(monkeypatch: pytest.M
 def test_without_memory_it_ends_rather_than_go_on_with_what_is_half_done(
     monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
-    def fail(*_: object, **__: object) -> None:
-        raise error
-
     ENDS.clear()
-    monkeypatch.setattr(Gemma, "translate", fail)
+    monkeypatch.setattr(Gemma, "translate", Mock(side_effect=error))
     assert [answer["is"] for answer in ask(TRANSLATE)] == ["loaded"]
     assert ENDS == [OUT_OF_MEMORY]
 

@@ -34,40 +34,35 @@ def test_counts_that_are_no_numbers_are_left_out() -> None:
     assert pieces(says(finish="stop", usage=odd))[0] == Piece("", "stop")
 
 
-def test_a_stream_may_end_without_a_word_of_it() -> None:
-    """vLLM sends [DONE]; others just end after the last piece."""
+def ends_after(finish: str) -> Answer:
+    """Return an answer that just ends after a piece; vLLM sends [DONE]."""
 
-    def ends(handler: Handler) -> None:
+    def answer(handler: Handler) -> None:
         handler.begin_stream()
-        handler.piece("a", "stop")
+        handler.piece("a", finish)
         handler.wfile.write(b"0\r\n\r\n")
 
-    assert pieces(ends) == [Piece("a", "stop")]
+    return answer
 
 
 def test_a_stream_that_ends_before_its_text_is_one_that_broke_off() -> None:
-    def ends(handler: Handler) -> None:
-        handler.begin_stream()
-        handler.piece("a")
-        handler.wfile.write(b"0\r\n\r\n")
-
+    assert pieces(ends_after("stop")) == [Piece("a", "stop")]
     with pytest.raises(EngineError, match="server-gone"):
-        pieces(ends)
+        pieces(ends_after(""))
 
 
-def read(*lines: str) -> list[str]:
-    return list(events(lines))
-
-
-def test_an_event_is_its_data_when_its_blank_line_has_come() -> None:
-    assert read('data: {"a": 1}', "", "data: two", "") == ['{"a": 1}', "two"]
-    assert read("data: not over") == []
-
-
-def test_lines_of_data_are_one_event_and_one_space_is_no_part_of_it() -> None:
-    assert read("data: one", "data:  two", "data:three", "") == ["one\n two\nthree"]
-
-
-def test_comments_pings_and_other_fields_are_left_out() -> None:
-    assert read(": ping", "", "event: message", "id: 3", "retry", "data: x", "") == ["x"]
-    assert read("", "", ":") == []
+@pytest.mark.parametrize(
+    ("lines", "read"),
+    [
+        (('data: {"a": 1}', "", "data: two", ""), ['{"a": 1}', "two"]),
+        (("data: not over",), []),
+        (("data: one", "data:  two", "data:three", ""), ["one\n two\nthree"]),
+        ((": ping", "", "event: message", "id: 3", "retry", "data: x", ""), ["x"]),
+        (("", "", ":"), []),
+    ],
+    ids=["two", "no blank line yet", "several lines", "comments and other fields", "nothing"],
+)
+def test_an_event_is_its_data_when_its_blank_line_has_come(
+    lines: tuple[str, ...], read: list[str]
+) -> None:
+    assert list(events(lines)) == read

@@ -15,7 +15,7 @@ from pipeline.core.errors import EngineCancelledError, EngineError
 from pipeline.core.resources import bundled
 from pipeline.core.standing import Token
 from pipeline.core.types import SAMPLE_RATE, Pcm, Recognition
-from pipeline.engines.protocols import Recognizer, Scorer, Translator
+from pipeline.engines.protocols import Recognizer
 from pipeline.engines.remote import api_server as remote
 from pipeline.engines.remote import stand_in
 from pipeline.engines.remote.openai import OpenAi
@@ -78,14 +78,6 @@ def engine(
 
 def makers(made: StandIn, count: int) -> list[str]:
     return [made.translate(TEXT).engine for _ in range(count)]
-
-
-def test_it_is_a_translator_that_can_judge() -> None:
-    made = StandIn(OpenAi(MODEL, url="http://127.0.0.1:1"), Local())
-    as_translator: Translator = made
-    assert as_translator.name == "openai"
-    assert isinstance(made, Scorer)
-    assert made.score("Amen", ["Amén"]) == [(-1.0, -2.0)]
 
 
 def test_a_server_that_is_not_there_costs_nobody_anything(monkeypatch: pytest.MonkeyPatch) -> None:
