@@ -129,7 +129,7 @@ def add_languages(parser: argparse.ArgumentParser) -> None:
     more = "spoken language (en); several, the first one first: en,es"
     parser.add_argument("--from", dest="spoken", type=_spoken, metavar="LANG", help=more)
     more = "caption languages instead of those in the settings, the main one first: es,fr"
-    parser.add_argument("--to", type=languages, metavar="LANG,...", help=more)
+    parser.add_argument("--to", type=some_languages, metavar="LANG,...", help=more)
     more = "speech model (see `models list`)"
     parser.add_argument("--recognizer", metavar="MODEL", help=more)
     more = "any other setting: --set vad.hold_ms=0; may be repeated"
@@ -141,6 +141,13 @@ def add_languages(parser: argparse.ArgumentParser) -> None:
 def languages(text: str) -> list[str]:
     """Return the languages of an option such as `--to es,fr`."""
     return [lang for part in text.split(",") if (lang := part.strip())]
+
+
+def some_languages(text: str) -> list[str]:
+    """Return an option's languages; without any, those of the settings would be shown."""
+    if not (langs := languages(text)):
+        raise argparse.ArgumentTypeError("no language was given")
+    return langs
 
 
 def _spoken(text: str) -> str | list[str]:
@@ -204,5 +211,11 @@ def print_json(value: object) -> None:
 
 def write_out(file: Path, content: bytes) -> None:
     """Write a file that the command line asks for. Raises SessionError (file-unwritable)."""
-    with writing(file, SessionError, "file-unwritable", "Give another --out."):
+    with writing(file, SessionError, "file-unwritable", "Name another file."):
         file.write_bytes(content)
+
+
+def require_writable(file: Path) -> None:
+    """Raise SessionError (file-unwritable) if `write_out` would; what is in the file stays."""
+    with writing(file, SessionError, "file-unwritable", "Name another file."), file.open("ab"):
+        pass

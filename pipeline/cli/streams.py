@@ -48,11 +48,16 @@ def say(line: str) -> None:
 
     Control characters are printed as "\\x1b".
     """
-    line = line.translate(_COMMANDS)
+    line = printable(line)
     with suppress(OSError):
         # The width is that of standard output; it is 80 if standard output is a pipe.
         shown = wrapped(line, shutil.get_terminal_size().columns) if sys.stderr.isatty() else line
         print(shown, file=sys.stderr, flush=True)
+
+
+def printable(text: str) -> str:
+    """Return a text in which a terminal finds nothing to obey."""
+    return text.translate(_COMMANDS)
 
 
 def wrapped(text: str, width: int) -> str:

@@ -13,6 +13,7 @@ import shutil
 import tomllib
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from itertools import chain, count
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -87,7 +88,7 @@ def write(
     if not diff:
         return "", None
     # With the time in its name: a later copy must not replace an earlier one.
-    copy = file.with_name(f"{file.name}.{now:%Y%m%d-%H%M%S}.bak") if old else None
+    copy = _unused(file.with_name(f"{file.name}.{now:%Y%m%d-%H%M%S}.bak")) if old else None
     fix = "Run it as the user that owns the file, or put the lines in by hand."
     with writing(file, ConfigError, "config-unwritable", fix):
         if copy is not None:
@@ -95,6 +96,12 @@ def write(
             sync(copy)  # the copy is on the disk before the file is replaced
         write_whole(file, new.encode(), like=file.stat() if file.exists() else None)
     return diff, copy
+
+
+def _unused(file: Path) -> Path:
+    """Return a name that no file has: two copies of one second, or of a clock set back, differ."""
+    names = (file.with_suffix(f".{number}{file.suffix}") for number in count(2))
+    return next(path for path in chain([file], names) if not path.exists())
 
 
 def toml(value: Value | Tables) -> str:

@@ -290,10 +290,21 @@ def youtube(ingestion_url: str, shown: Shown, number: int) -> HttpRequest:
     return HttpRequest(_with_query(ingestion_url, seq=str(number)), body.encode(), _PLAIN)
 
 
+_COUNTRIES = {
+    "af": "ZA", "am": "ET", "ar": "EG", "be": "BY", "bn": "BD", "ca": "ES", "ckb": "IQ",
+    "cs": "CZ", "da": "DK", "dv": "MV", "el": "GR", "en": "US", "et": "EE", "fa": "IR",
+    "fil": "PH", "gu": "IN", "he": "IL", "hi": "IN", "ja": "JP", "km": "KH", "kn": "IN",
+    "ko": "KR", "lo": "LA", "ml": "IN", "mr": "IN", "my": "MM", "nb": "NO", "pa": "IN",
+    "ps": "AF", "pt": "BR", "sd": "PK", "sl": "SI", "sr": "RS", "sv": "SE", "sw": "TZ",
+    "ta": "IN", "te": "IN", "tl": "PH", "ug": "CN", "uk": "UA", "ur": "PK", "vi": "VN",
+    "yi": "UA", "zh": "CN", "zu": "ZA",
+}  # fmt: skip
+"""The usual country of languages whose code differs from it (Unicode's likely subtags)."""
+
+
 def zoom(caption_url: str, lang: str, shown: Shown, number: int) -> HttpRequest:
     """Return the request for a meeting's caption URL, which its host copies ("API token")."""
-    # Languages whose country has another code.
-    country = {"en": "US", "zh": "CN", "ja": "JP", "ko": "KR", "pt": "BR"}.get(lang, lang.upper())
+    country = _COUNTRIES.get(lang, lang.upper())
     url = _with_query(caption_url, seq=str(number), lang=f"{lang}-{country}")
     return HttpRequest(url, f"{' '.join(shown.text.split())}\n".encode(), _PLAIN)
 

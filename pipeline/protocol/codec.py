@@ -104,7 +104,9 @@ def _refusal(error: ValidationError, says: Mapping[str, str]) -> ProtocolError:
         return ProtocolError("bad-json", "A message is a JSON object.")
     # The innermost name: the outer ones belong to our unions and mean nothing to a client.
     key = str(place[-1])
-    if key in says:
-        return ProtocolError("bad-field", f"{key} {says[key]}.")
-    where = ".".join(map(str, place))
-    return ProtocolError("bad-field", f"{where}: {problem['msg']}.")
+    sentence = f"{'.'.join(map(str, place))}: {problem['msg']}."
+    if kind == "string_too_long":
+        sentence = f"{key} has at most {problem['ctx']['max_length']} characters."
+    elif key in says:
+        sentence = f"{key} {says[key]}."
+    return ProtocolError("bad-field", sentence)

@@ -7,6 +7,7 @@ import ssl
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +39,7 @@ class Facts:
         """Return whether browsers accept it for this name or address."""
         # A star matches one part of a name, never several.
         parent = host.partition(".")[2]
-        return host in self.names or (bool(parent) and f"*.{parent}" in self.names)
+        return _plain(host) in self.names or (bool(parent) and f"*.{parent.lower()}" in self.names)
 
 
 class Certificate:
@@ -172,9 +173,17 @@ def _facts(served: ssl.SSLContext, cert: Path) -> Facts:
     except ssl.SSLError as problem:
         raise _unusable(cert, None, problem.reason or str(problem)) from None
     pairs: Iterable[tuple[str, str]] = peer.get("subjectAltName", ())
-    names = tuple(name for _, name in pairs)
+    names = tuple(_plain(name) for _, name in pairs)
     since, until = _moment(peer["notBefore"]), _moment(peer["notAfter"])
     return Facts(names, since, until, is_public=_is_public(served, peer))
+
+
+def _plain(name: str) -> str:
+    """Return a name or address in the spelling that a page's address has."""
+    try:
+        return str(ip_address(name))  # `ssl` gives FD00:0:0:0:0:0:0:1 for fd00::1
+    except ValueError:
+        return name.lower()
 
 
 def _is_public(served: ssl.SSLContext, peer: Mapping[str, Any]) -> bool:

@@ -21,13 +21,14 @@ def make(
     days: float = 90,
     begins_in_days: float = -1,
     password: bytes = b"",
+    address: str = "127.0.0.1",
 ) -> tuple[Path, Path]:
-    """Write `<name>.pem` and `<name>.key`; return both. 127.0.0.1 and localhost are valid too."""
+    """Write `<name>.pem` and `<name>.key`; return both. `address` and localhost are valid too."""
     key = ec.generate_private_key(ec.SECP256R1())
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
     now = datetime.now(UTC)
     hosts = [x509.DNSName(name), x509.DNSName("localhost")]
-    addresses = [x509.IPAddress(ip_address("127.0.0.1"))]
+    addresses = [x509.IPAddress(ip_address(address))]
     certificate = (
         x509.CertificateBuilder()
         .subject_name(subject)

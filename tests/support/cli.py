@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -31,3 +32,28 @@ def told(
             code = int(end.code or 0)
     out, err = capsys.readouterr()
     return subprocess.CompletedProcess(arguments, code, out, err)
+
+
+class Said(NamedTuple):
+    """What a command has printed."""
+
+    out: str
+    err: str
+
+
+class Cli:
+    """Runs commands in the folder and with the environment that the test has."""
+
+    def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
+        self._capsys = capsys
+
+    def __call__(self, words: str, *more: str, code: int = 0) -> Said:
+        """Run a command, which must end with `code`; its first `words` are split at spaces."""
+        self._capsys.readouterr()
+        try:
+            ended = main([*words.split(), *more])
+        except SystemExit as end:  # argparse raises it
+            ended = int(end.code or 0)
+        said = Said(*self._capsys.readouterr())
+        assert ended == code, said
+        return said

@@ -25,6 +25,7 @@ from pipeline.cli.options import (
     settings_of,
     some_file,
 )
+from pipeline.cli.streams import printable
 from pipeline.config.loader import Loaded
 from pipeline.core import logs
 from pipeline.core.errors import ConfigError
@@ -106,6 +107,8 @@ def _show(console: Console, result: Result) -> None:
     On a terminal both are in columns, so that no word is cut in two at the edge.
     """
     word, style = _SHOWN[result.verdict]
+    # A file's key or name may have signs in it that a terminal would obey.
+    message, fix = printable(result.message), printable(result.fix)
     name = f"{result.name} "  # the space is for names as long as the column, or longer
     if console.is_terminal:
         code = (f" [{result.code}]", "dim") if result.code else ""
@@ -113,18 +116,18 @@ def _show(console: Console, result: Result) -> None:
         rows.add_column(width=7)
         rows.add_column(min_width=16, no_wrap=True)
         rows.add_column()
-        rows.add_row(Text(word, style), Text(name, "bold"), Text.assemble(result.message, code))
-        if result.fix:
-            rows.add_row("", "", Text(result.fix, style))
+        rows.add_row(Text(word, style), Text(name, "bold"), Text.assemble(message, code))
+        if fix:
+            rows.add_row("", "", Text(fix, style))
         console.print(rows)
         return
     # A pipe or a log gets one line for each result, which other programs can search.
-    line = Text.assemble((f"{word:<7}", style), (f"{name:<16}", "bold"), result.message)
+    line = Text.assemble((f"{word:<7}", style), (f"{name:<16}", "bold"), message)
     if result.code:
         line.append(f" [{result.code}]", "dim")
     console.print(line, soft_wrap=True)
-    if result.fix:
-        console.print(Text(f"{'':<23}{result.fix}", style), soft_wrap=True)
+    if fix:
+        console.print(Text(f"{'':<23}{fix}", style), soft_wrap=True)
 
 
 def _conclude(

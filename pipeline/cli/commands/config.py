@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,6 +12,9 @@ import orjson
 from pipeline.cli.options import Commands, add_command, settings_of
 from pipeline.config.loader import leaves, shown
 from pipeline.config.schema import Settings
+
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
+"""A key that TOML takes without quotes."""
 
 
 def add(commands: Commands) -> None:
@@ -36,7 +40,8 @@ def _config(arguments: argparse.Namespace) -> int:
         elif path == "servers":
             # Their names are the user's own, so `leaves` hands all of them over as one value.
             for name, keys in said.items():
-                section = _print_table(f"[servers.{name}]", keys, origin, section)
+                named = name if _BARE.fullmatch(name) else orjson.dumps(name).decode()
+                section = _print_table(f"[servers.{named}]", keys, origin, section)
         else:
             for keys in said:
                 section = _print_table(f"[[{path}]]", keys, origin)

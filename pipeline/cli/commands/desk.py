@@ -13,7 +13,15 @@ import segno
 
 from pipeline.cli.browser import add_browser, link_with, open_with_token
 from pipeline.cli.control_client import ask, require_port
-from pipeline.cli.options import Commands, add_command, add_reaching, path, settings_of, write_out
+from pipeline.cli.options import (
+    Commands,
+    add_command,
+    add_reaching,
+    path,
+    require_writable,
+    settings_of,
+    write_out,
+)
 from pipeline.config.schema import Settings
 from pipeline.core.errors import ServerError, SessionError
 from pipeline.server.addresses import LOOPBACK, own_address, public_address
@@ -65,6 +73,8 @@ def _desk(arguments: argparse.Namespace) -> int:
 def _buttons(settings: Settings, name: str, notices: Sequence[str], out: Path | None) -> int:
     server, spoken = settings.server, settings.translate.spoken
     require_port(server)
+    if out is not None:
+        require_writable(out)  # first: a token whose page is not written would stay, unknown
     # A separate token: the buttons can be revoked, and the operator's token does not change.
     token = Volunteers(Path(settings.session.directory)).add(name)
     place = public_address(server)
@@ -80,7 +90,7 @@ def _buttons(settings: Settings, name: str, notices: Sequence[str], out: Path | 
         write_out(out, page(name, addresses))
     else:
         for says, address in addresses.items():
-            print(f"{says:18}{address}")
+            print(f"{says:17} {address}")
     hint = f"Whoever has these addresses can do this. To end it: desk --revoke {name!r}"
     print(hint, file=sys.stderr)
     return 0

@@ -55,7 +55,10 @@ def _export(arguments: argparse.Namespace) -> int:
     folder = session_of(arguments)
     out: Path | None = arguments.out
     ending = out.suffix.removeprefix(".").lower() if out else ""
-    form = "md" if arguments.summary else arguments.format or _form_of(out, ending)
+    form = arguments.format or _form_of(out, ending, "md" if arguments.summary else "srt")
+    if arguments.summary and form not in ("md", "txt"):
+        message = f"A summary is Markdown, and no {form}."
+        raise UsageError("export-format", message, "End the name in .md or .txt.")
     which, journal = _text_of(folder, arguments.lang, arguments.target)
     captions = read_journal(folder, journal)
     if not captions:
@@ -124,8 +127,8 @@ def _text_of(folder: Path, lang: str, target: str) -> tuple[Which, str]:
     raise SessionError("session-lang", message, f"There is: {there}.")
 
 
-def _form_of(out: Path | None, ending: str) -> str:
-    form = _SAME.get(ending, ending) if out else "srt"
+def _form_of(out: Path | None, ending: str, default: str) -> str:
+    form = _SAME.get(ending, ending) if out else default
     if form not in {*FORMATS, DOCX, MP3}:
         message = (
             f"{out}: there is no format called {ending!r}." if ending else f"{out}: no ending."

@@ -13,7 +13,7 @@ from rich.table import Table
 from pipeline.church.fidelity.doubt import OWN, in_use
 from pipeline.cli.commands.learn_models import add_model_steps, add_step, opened, progress
 from pipeline.cli.commands.learn_training import add_training_steps
-from pipeline.cli.options import Commands, Run, add_group, add_sessions, path
+from pipeline.cli.options import Commands, Run, add_group, add_sessions, number, path
 from pipeline.core.errors import LearningError
 from pipeline.dictionary.store import Dictionary, common_words
 from pipeline.learning.cycle import Focus, is_serving, keep_focus, plan, run
@@ -26,6 +26,7 @@ from pipeline.learning.mix.mix_files import Sources, mix
 from pipeline.session.reader import find_session, sessions
 
 _SAYS = "Learn from services: collect, train, compare, deploy, roll back."
+_count = number(int, 0, 10_000_000)
 _NOT_IN = "held-out pairs, which are kept out of the mix"
 # Each % twice: argparse reads a single one as a placeholder.
 _STAGE = "first: Bible 70, sermon 25, glossary 5 %%; later: 50, 40, 10 (%(default)s)"
@@ -66,8 +67,9 @@ def add(commands: Commands) -> None:
     option("--not-in", type=path, nargs="*", default=[], metavar="FILE", help=_NOT_IN)
     option("--stage", choices=["first", "later"], default="first", help=_STAGE)
     says = "pairs without the general ones (%(default)s)"
-    option("--pairs", type=int, default=20_000, help=says)
-    option("--general-pairs", type=int, default=5_000, help="general pairs (%(default)s)")
+    option("--pairs", type=_count, default=20_000, metavar="N", help=says)
+    says = "general pairs (%(default)s)"
+    option("--general-pairs", type=_count, default=5_000, metavar="N", help=says)
     option("--seed", type=int, default=1, help="%(default)s")
     option("--dry-run", action="store_true", help="only say what would be in it")
     add_training_steps(steps)

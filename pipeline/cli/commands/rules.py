@@ -49,15 +49,16 @@ def _line(rule: RuleEvent) -> str:
 
 
 def _accept(dictionary: Dictionary, rule: RuleEvent) -> str:
-    if rule.lang:
-        glossaries = dictionary.glossaries
-        glossaries.add(rule.lang, rule.heard, rule.write, datetime.now(UTC))
-        return f"now in {glossaries.own(rule.lang)}."
+    glossaries = dictionary.glossaries
+    own = glossaries.own(rule.lang) if rule.lang else dictionary.own
     try:
-        dictionary.add(rule.heard, rule.write, datetime.now(UTC))
+        if rule.lang:
+            glossaries.add(rule.lang, rule.heard, rule.write, datetime.now(UTC))
+        else:
+            dictionary.add(rule.heard, rule.write, datetime.now(UTC))
     except DictionaryError as error:
         # Accepted before, or written by hand: the other rules are still accepted.
         if error.code != "dictionary-duplicate-phrase":
             raise
-        return f"{dictionary.own} has a rule for it already."
-    return f"now in {dictionary.own}."
+        return f"{own} has a rule for it already."
+    return f"now in {own}."

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import time
+from collections import Counter
 from contextlib import suppress
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
@@ -202,17 +203,20 @@ def _logs(arguments: argparse.Namespace) -> int:
     arguments.session = arguments.session or "last"
     folder = session_of(arguments)
     print(f"Events of {folder.name}; the log is in the window of `run`.", file=sys.stderr)
-    shown = 0
+    shown: Counter[str] = Counter()
     while True:
         # Checked before reading, so that events written at the end are not missed.
         is_over = not arguments.follow or not in_use(folder / JOURNAL)
-        # The whole file each time: events are few.
-        events = Session(folder).events
-        for event in events[shown:]:
-            _tell(event)
+        # The whole file each time: events are few. By their content, not their place: what is off
+        # the record leaves the file, and later events move up.
+        left = shown.copy()
+        for event in Session(folder).events:
+            left[repr(event)] -= 1
+            if left[repr(event)] < 0:
+                shown[repr(event)] += 1
+                _tell(event)
         if is_over:
             return 0
-        shown = len(events)
         time.sleep(_FOLLOW_S)
 
 

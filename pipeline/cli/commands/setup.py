@@ -21,7 +21,14 @@ from pipeline.cli import streams
 from pipeline.cli.commands.check import check_all
 from pipeline.cli.commands.models import Download
 from pipeline.cli.commands.run import TRIAL
-from pipeline.cli.options import Commands, add_command, add_hearing, languages, settings_of
+from pipeline.cli.options import (
+    Commands,
+    add_command,
+    add_hearing,
+    languages,
+    settings_of,
+    some_languages,
+)
 from pipeline.config.editor import Tables, Value, write
 from pipeline.config.loader import Loaded, file_in_force, leaves, load
 from pipeline.config.schema import Settings
@@ -56,7 +63,10 @@ def add(commands: Commands) -> None:
     parser = add_command(commands, "setup", _setup, _SAYS, _EPILOG)
     parser.add_argument("--from", dest="spoken", metavar="LANG", help="spoken language (en)")
     parser.add_argument(
-        "--to", type=languages, metavar="LANG,...", help="caption languages, the main one first"
+        "--to",
+        type=some_languages,
+        metavar="LANG,...",
+        help="caption languages, the main one first",
     )
     add_hearing(parser)
     parser.add_argument(

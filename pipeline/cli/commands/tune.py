@@ -121,7 +121,8 @@ def _show(console: Console, tuned: Tuned) -> None:
         if verdict.ok and verdict.fix:
             word, style = "look", "yellow"
         what = Text(words.get(verdict.what, verdict.what), "bold")
-        verdicts.add_row(Text(word, style), what, verdict.message)
+        # As text: a model's name may contain brackets, which Rich would read as markup.
+        verdicts.add_row(Text(word, style), what, Text(verdict.message))
         if verdict.fix:
             verdicts.add_row("", "", Text(verdict.fix, style))
     console.print(_trials(tuned), verdicts)

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from pipeline.church.scripture import edition_files, editions, numbering, verse_index
@@ -64,7 +65,8 @@ def _list(_: argparse.Namespace) -> int:
             str(len(edition.verses)),
             place,
         )
-        table.add_row(*facts)
+        # A title may contain brackets, which Rich would read as markup.
+        table.add_row(*map(escape, facts))
     Console(soft_wrap=True).print(table)
     built = sorted(path.parent for path in editions.cache_directory().glob("*/index.json"))
     for folder in built:

@@ -63,20 +63,17 @@ async def test_the_answer_is_found_among_all_that_an_operator_is_told() -> None:
     ("code", "kind", "exit_code"),
     [("config-bad-value", ConfigError, 78), ("dictionary-unreadable", ServerError, 1)],
 )
-def test_a_refusal_has_its_code(code: str, kind: type[StarkError], exit_code: int) -> None:
-    @in_loop
-    async def test() -> None:
-        async with serving() as service:
+@in_loop
+async def test_a_refusal_has_its_code(code: str, kind: type[StarkError], exit_code: int) -> None:
+    async with serving() as service:
 
-            def act() -> None:
-                raise ProtocolError(code, "line one\nline two")
+        def act() -> None:
+            raise ProtocolError(code, "line one\nline two")
 
-            obeying(service, act)
-            with pytest.raises(kind, match="line one\nline two") as caught:
-                await asked(service)
-        assert (caught.value.code, caught.value.exit_code) == (code, exit_code)
-
-    test()
+        obeying(service, act)
+        with pytest.raises(kind, match="line one\nline two") as caught:
+            await asked(service)
+    assert (caught.value.code, caught.value.exit_code) == (code, exit_code)
 
 
 @in_loop
@@ -95,23 +92,18 @@ def tls(folder: Path, **kind: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("days", [90, -3])
-def test_over_https_also_when_the_certificate_has_ended(tmp_path: Path, days: int) -> None:
-    @in_loop
-    async def test() -> None:
-        ours, other = tls(tmp_path / "ours", days=days), tls(tmp_path / "other")
-        async with serving(**ours) as service:
-            obeying(
-                service,
-                lambda: service.hub.operators.reloaded(Changes((), (), ()), rules=7),
-            )
-            assert (await asked(service, **ours))["rules"] == 7
-            with pytest.raises(ServerError, match="another certificate"):
-                await asked(service, **other)
-            with pytest.raises(ServerError, match="SIGHUP") as caught:
-                await asked(service)  # the settings say http
-            assert caught.value.code == "daemon-unreachable"
-
-    test()
+@in_loop
+async def test_over_https_also_when_the_certificate_has_ended(tmp_path: Path, days: int) -> None:
+    ours, other = tls(tmp_path / "ours", days=days), tls(tmp_path / "other")
+    async with serving(**ours) as service:
+        told = Changes((), (), ())
+        obeying(service, lambda: service.hub.operators.reloaded(told, rules=7))
+        assert (await asked(service, **ours))["rules"] == 7
+        with pytest.raises(ServerError, match="another certificate"):
+            await asked(service, **other)
+        with pytest.raises(ServerError, match="SIGHUP") as caught:
+            await asked(service)  # the settings say http
+        assert caught.value.code == "daemon-unreachable"
 
 
 @in_loop

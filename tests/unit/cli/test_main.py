@@ -7,48 +7,28 @@ from pathlib import Path
 import pytest
 
 from pipeline import __version__
-from pipeline.cli.main import main
 from pipeline.config.loader import leaves
 from pipeline.config.schema import Settings
+from tests.support.cli import Cli
 from tests.support.paths import ROOT
 
 pytestmark = pytest.mark.usefixtures("elsewhere")
 
 
-def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:
-    try:
-        code = main(arguments)
-    except SystemExit as end:
-        code = int(end.code or 0)
-    out, err = capsys.readouterr()
-    return code, out + err
-
-
-@pytest.mark.parametrize("command", ["run", "dry-run", "demo", "devices", "config"])
-def test_help_explains_every_option(capsys: pytest.CaptureFixture[str], command: str) -> None:
-    code, text = said(capsys, command, "--help")
-    assert code == 0
-    assert "--config FILE" in text
-    assert f"stark-translate {command}" in text
-
-
-def test_help_gives_examples_and_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
-    code, text = said(capsys, "--help")
-    assert code == 0
+def test_help_gives_examples_and_exit_codes(cli: Cli) -> None:
+    text = cli("--help").out
     for word in ("stark-translate demo", "devices --meter", "dry-run", "78 wrong settings"):
         assert word in text
-    assert said(capsys, "help") == (code, text)
-    assert said(capsys, "help", "run") == said(capsys, "run", "--help")
-    assert said(capsys, "--version") == (0, f"{__version__}\n")
+    assert cli("help").out == text
+    assert cli("help run") == cli("run --help")
+    assert "--config FILE" in cli("run --help").out
+    assert cli("--version").out == f"{__version__}\n"
 
 
-def test_config_shows_every_value_and_its_origin(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_config_shows_every_value_and_its_origin(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("config.toml").write_text('[audio]\ndevice = "Mixer"\n[operator]\ntoken = "hush"\n')
     monkeypatch.setenv("STARK_TRANSLATE__TRANSLATE__FINAL__ENGINE", "marian")
-    code, text = said(capsys, "config")
-    assert code == 0
+    text = cli("config").out
     lines = {line.split(" = ")[0]: line for line in text.splitlines() if " = " in line}
     assert lines["device"].endswith("# built-in default")  # of stt; audio's is below
     assert 'device = "Mixer"' in text
@@ -62,41 +42,39 @@ def test_config_shows_every_value_and_its_origin(
 
 
 @pytest.mark.usefixtures("own_final_model")
-def test_config_shows_what_old_keys_mean_now(capsys: pytest.CaptureFixture[str]) -> None:
+def test_config_shows_what_old_keys_mean_now(cli: Cli) -> None:
     old = '[outputs]\nvmix = "http://me:hush@a:1/"\n[stt]\nurl = "http://gpu:1/v1"\n'
     Path("config.toml").write_text(old)
-    code, text = said(capsys, "config", "--changed")
-    assert (code, [line.split("#")[0].strip() for line in text.splitlines()]) == (
-        0,
-        [
-            *("[stt]", 'server = "stt"', "[servers.stt]", 'url = "http://gpu:1/v1"'),
-            *('key_file = ""', 'ca_file = ""', "[[outputs]]", 'program = "vmix"'),
-            *('url = "http://a:1"', 'lang = ""', 'place = ""', "", ""),
-        ],
-    )
+    text = cli("config --changed").out
+    assert [line.split("#")[0].strip() for line in text.splitlines()] == [
+        *("[stt]", 'server = "stt"', "[servers.stt]", 'url = "http://gpu:1/v1"'),
+        *('key_file = ""', 'ca_file = ""', "[[outputs]]", 'program = "vmix"'),
+        *('url = "http://a:1"', 'lang = ""', 'place = ""', "", ""),
+    ]
     assert text.splitlines()[-2:] == [
         '# config.toml: outputs.vmix: write [[outputs]] with program = "vmix", url.',
         '# config.toml: stt.url: write [servers.NAME] with url, and server = "NAME" in [stt].',
     ]
 
 
+def test_a_name_that_toml_needs_quotes_for_has_them(cli: Cli) -> None:
+    Path("config.toml").write_text('[servers."my.gpu\\u001b[2J"]\nurl = "http://a/v1"\n')
+    assert '[servers."my.gpu\\u001b[2J"]\n' in cli("config").out
+
+
 @pytest.mark.usefixtures("own_final_model")
-def test_config_can_leave_the_defaults_out(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_config_can_leave_the_defaults_out(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also defaults that the file sets, because the shipped file sets every key."""
     Path("config.toml").write_text(
         '[audio]\ndevice = "Mixer"\nchannel = 1\n[server]\nport = 8765\n'
     )
     monkeypatch.setenv("STARK_TRANSLATE__STT__THREADS", "7")
-    code, text = said(capsys, "config", "--changed")
-    assert code == 0
+    text = cli("config --changed").out
     assert [line.split("#")[0].strip() for line in text.splitlines()] == [
         "[audio]", 'device = "Mixer"', "[stt]", "threads = 7",
     ]  # fmt: skip
-    assert said(capsys, "config", "--changed", "--config", str(ROOT / "config.toml"))[
-        1
-    ].split() == (["[stt]", "threads", "=", "7", "#", "environment"])
+    shipped = cli("config --changed --config", str(ROOT / "config.toml")).out
+    assert shipped.split() == ["[stt]", "threads", "=", "7", "#", "environment"]
 
 
 @pytest.mark.parametrize(
@@ -108,80 +86,57 @@ def test_config_can_leave_the_defaults_out(
         ("budget --gpu Radeon", 2, "[gpu-unknown]"),
         ("budget --bandwidth -1", 2, "[option-bad-value]"),
         ("check --seconds 0", 2, "'0' is no number between 0.5 and 600"),
-        ("check --seconds many", 2, "'many' is no number between 0.5 and 600"),
-        ("check --seconds nan", 2, "'nan' is no number between 0.5 and 600"),
         ("desk --companion page.companionconfig", 2, "--buttons NAME"),
         ("desk --port 0", 2, "[port-unknown]"),
         ("desk --port 1", 1, "[token-missing]"),
         ("glossary try grace --set church.glossary=false", 2, "church.glossary"),
         ("learn collect", 1, "[no-sessions]"),
         ("learn compare starter none --role marian", 2, "none"),
-        (
-            "learn compare starter starter --sentences 0",
-            2,
-            "'0' is no number between 1 and 1000000",
-        ),
-        (
-            "learn compare starter starter --sentences few",
-            2,
-            "'few' is no number between 1 and 1000000",
-        ),
+        ("learn compare starter none --sentences 0", 2, "'0' is no number between 1 and 1000000"),
         ("learn hear --batch -1", 2, "'-1' is no number between 1 and 1000000"),
         ("learn distill --dry-run --round 2", 1, "distill/model"),
+        ("learn mix --pairs -1", 2, "'-1' is no number between 0 and 10000000"),
+        ("learn mix --general-pairs -1", 2, "'-1' is no number between 0 and 10000000"),
         ("learn distill --minutes=nan", 2, "'nan' is no number between 0.001 and 10000"),
-        ("learn hear --minutes=-5", 2, "'-5' is no number between 0.001 and 10000"),
-        ("learn translate --minutes=hour", 2, "'hour' is no number between 0.001 and 10000"),
         ("models pull", 2, "models list"),
         ("notes remove", 1, "[notes-missing]"),
         ("notes show", 1, "[notes-missing]"),
         ("relay --nats http://host", 78, "nats://captions.example.org:4222"),
         ("replay last", 1, "[session-missing]"),
         ("replay last --speed 0", 2, "'0' is no number between 0.01 and 1000"),
-        ("replay last --speed 1e9", 2, "'1e9' is no number between 0.01 and 1000"),
-        ("replay last --speed fast", 2, "'fast' is no number between 0.01 and 1000"),
-        ("replay last --speed nan", 2, "'nan' is no number between 0.01 and 1000"),
         ("review last", 1, "[session-missing]"),
         ("score last", 1, "[session-missing]"),
         ("score last --model x.ckpt", 2, "[model-unused]"),
         ("serve-model --port 0", 2, "argument --port: '0' is no number between 1 and 65535"),
-        ("serve-model --port 99999", 2, "'99999' is no number between 1 and 65535"),
-        ("serve-model --port x", 2, "'x' is no number between 1 and 65535"),
         ("serve-model --rooms 65", 2, "argument --rooms: '65' is no number between 1 and 64"),
-        ("serve-model --rooms x", 2, "'x' is no number between 1 and 64"),
         ("serve-model --threads 0", 2, "argument --threads: '0' is no number between 1 and 1024"),
     ],
 )
-def test_refusals(capsys: pytest.CaptureFixture[str], command: str, code: int, says: str) -> None:
-    got, text = said(capsys, *command.split())
-    assert got == code, text
+def test_refusals(cli: Cli, command: str, code: int, says: str) -> None:
+    text = "".join(cli(command, code=code))
     assert says in text
     assert "Traceback" not in text
     assert list(Path().iterdir()) == []
 
 
 @pytest.mark.parametrize(
-    ("arguments", "usage", "meant"),
+    ("command", "usage", "meant"),
     [
-        (["exprot", "last"], "usage: stark-translate ", "Did you mean export?"),
-        (["run", "--pace", "fats"], "usage: stark-translate run ", "Did you mean fast?"),
-        (["export", "last", "--fromat", "srt"], "usage: stark-translate export ", "--format?"),
-        (["run", "--set", "vad"], "usage: stark-translate run ", "is no KEY=VALUE such as"),
-        (["models", "pul"], "usage: stark-translate models ", "Did you mean pull?"),
+        ("exprot last", "", "Did you mean export?"),
+        ("run --pace fats", "run ", "Did you mean fast?"),
+        ("export last --fromat srt", "export ", "--format?"),
+        ("run --set vad", "run ", "is no KEY=VALUE such as"),
+        ("models pul", "models ", "Did you mean pull?"),
     ],
 )
 def test_a_slip_is_answered_with_the_word_that_was_meant(
-    capsys: pytest.CaptureFixture[str], arguments: list[str], usage: str, meant: str
+    cli: Cli, command: str, usage: str, meant: str
 ) -> None:
-    with pytest.raises(SystemExit) as caught:
-        main(arguments)
-    assert caught.value.code == 2
-    output = capsys.readouterr().err
-    assert output.startswith(usage)
+    output = cli(command, code=2).err
+    assert output.startswith(f"usage: stark-translate {usage}")
     assert meant in output
 
 
-def test_what_is_near_to_nothing_gets_no_guess(capsys: pytest.CaptureFixture[str]) -> None:
-    for arguments in (["xyzzy"], ["run", "--xyzzy"], ["run", "extra"]):
-        with pytest.raises(SystemExit):
-            main(arguments)
-        assert "Did you mean" not in capsys.readouterr().err
+@pytest.mark.parametrize("command", ["xyzzy", "run --xyzzy", "run extra"])
+def test_what_is_near_to_nothing_gets_no_guess(cli: Cli, command: str) -> None:
+    assert "Did you mean" not in cli(command, code=2).err

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.cli.main import main
-from pipeline.cli.options import add_command, add_languages, settings_of
+from pipeline.cli.options import add_command, add_languages, number, settings_of
 from pipeline.config.schema import Settings
 from pipeline.core.errors import ConfigError
+from tests.support.cli import Cli
 
 
 def loaded(*words: str) -> Settings:
@@ -57,11 +57,24 @@ def test_any_key_can_be_set_as_in_the_file_or_as_plain_text() -> None:
         loaded("--set", "vad.holdms=0")
 
 
-@pytest.mark.parametrize("command", ["run", "dry-run", "check"])
-def test_an_input_without_a_name_is_not_the_microphone(
-    command: str, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("command", "option", "says"),
+    [
+        *((command, "--input", "no file was given") for command in ("run", "dry-run", "check")),
+        *((command, "--to", "no language was given") for command in ("run", "setup")),
+    ],
+)
+def test_an_option_without_a_value_is_not_the_default(
+    command: str, option: str, says: str, cli: Cli
 ) -> None:
     """The variable of a script was empty, and the room was recorded."""
-    with pytest.raises(SystemExit):
-        main([command, "--input", ""])
-    assert "argument --input: no file was given" in capsys.readouterr().err
+    assert f"argument {option}: {says}" in cli(command, option, "", code=2).err
+
+
+@pytest.mark.parametrize("typed", ["0.4", "9.1", "nan", "many", ""])
+def test_a_number_out_of_its_range_is_refused(typed: str) -> None:
+    with pytest.raises(
+        argparse.ArgumentTypeError, match=f"'{typed}' is no number between 0.5 and 9"
+    ):
+        number(float, 0.5, 9)(typed)
+    assert number(float, 0.5, 9)("0.5") == 0.5

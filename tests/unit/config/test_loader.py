@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -164,7 +163,7 @@ def test_a_file_that_comes_later_is_read() -> None:
     ("text", "code"),
     [
         ("[a.b]\nx = 1\n" * 40_000, "config-too-large"),
-        ("".join(f"[a{n}.b.c.d]\nx = 1\n" for n in range(12_000)), "config-unknown-key"),
+        ("".join(f"[a{n}.b.c.d]\nx = 1\n" for n in range(6_000)), "config-unknown-key"),
         (".".join("a" * 900) + " = 1\n", "config-unknown-key"),
         ("[" + ".".join("a" * 900) + "]\n", "config-unknown-key"),
         (".".join("a" * 60_000) + " = 1\n", "config-too-large"),
@@ -182,7 +181,7 @@ def test_a_file_of_tables_without_end_is_refused_in_few_words(
     assert caught.value.code == code
     assert str(file) in caught.value.message
     assert len(caught.value.message) < 10_000
-    assert time.process_time() - began_s < 20  # CPU time, for work of seconds
+    assert time.process_time() - began_s < 10  # CPU time, for work of a second or two
 
 
 def test_a_file_without_an_end_is_refused() -> None:
@@ -196,7 +195,7 @@ KEYS = [key for key, _ in leaves(Settings().model_dump())]
 
 def test_every_key_has_an_effect_and_those_that_need_no_restart_are_marked() -> None:
     assert list(EFFECT) == KEYS
-    assert min(Counter(EFFECT.values()).values()) > 10
+    assert set(EFFECT.values()) == {"live", "next-utterance", "restart"}
 
 
 def test_what_differs_is_told_by_when_it_takes_effect() -> None:

@@ -15,6 +15,13 @@ from tests.support.patience import wait_for as until
 NOON = datetime(2026, 11, 22, 12, tzinfo=UTC)
 
 
+@pytest.fixture(autouse=True)
+def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Try again sooner than in a service."""
+    for module in ("outputs.outlet", "core.threads"):
+        monkeypatch.setattr(f"pipeline.{module}._AGAIN_S", (0.05,))
+
+
 def codes(reports: list[Report]) -> list[str]:
     return [report.code for report in reports if isinstance(report, Fault)]
 
@@ -118,8 +125,7 @@ def test_zoom_gets_every_caption_without_a_gap_after_a_restart_and_a_refusal() -
     assert (meeting.last, codes(reports)) == (44, ["output-refused"])
 
 
-def test_zoom_gets_once_what_arrived_without_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pipeline.outputs.outlet._AGAIN_S", (0.05,))
+def test_zoom_gets_once_what_arrived_without_an_answer() -> None:
     with Meeting(last=0) as meeting:
         url = f"{meeting.url}/closedcaption?id=1"
         outlet = Outlet("Zoom", partial(zoom, url, "es"), print, count=zoom_count(url))

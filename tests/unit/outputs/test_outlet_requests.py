@@ -32,7 +32,8 @@ def test_youtube_gets_time_and_text_and_a_number_that_counts() -> None:
 def test_zoom_gets_the_text_alone_with_number_and_language() -> None:
     url = "https://wmcc.zoom.us/closedcaption?id=200610693&ns=GZHkEA%3D%3D&signature=nYt"
     given = {"id": ["200610693"], "ns": ["GZHkEA=="], "signature": ["nYt"]}
-    for lang, named in (("es", "es-ES"), ("en", "en-US"), ("zh", "zh-CN")):
+    # Of most languages the country has another code: sv-SV would be Swedish of El Salvador.
+    for lang, named in (("es", "es-ES"), ("en", "en-US"), ("sv", "sv-SE"), ("fil", "fil-PH")):
         request = zoom(url, lang, SHOWN, 7)
         assert parse_qs(urlsplit(request.url).query) == {**given, "seq": ["7"], "lang": [named]}
         assert request.body == "El Señor es mi pastor & guía.\n".encode()

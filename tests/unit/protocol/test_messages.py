@@ -10,8 +10,7 @@ from typing import Any, get_args, get_type_hints
 import orjson
 import pytest
 
-from pipeline.protocol.codec import encode
-from pipeline.protocol.messages import NotesMessage, Outgoing
+from pipeline.protocol.messages import Outgoing
 from tests.support.hub import in_loop, operator, receive, send, serving
 from tests.support.paths import ROOT
 from tests.support.patience import reached
@@ -91,8 +90,3 @@ def test_the_examples_of_the_protocol_fit() -> None:
     for message in typed:
         if message["type"] not in RECORDS:  # the document shortens records
             assert problems(schema_of(message), message) == [], message
-
-
-def test_without_notes_every_list_is_there_and_empty() -> None:
-    message = orjson.loads(encode(NotesMessage()))
-    assert message == {"type": "notes", "names": [], "verses": [], "numbers": [], "terms": []}

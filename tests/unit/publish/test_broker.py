@@ -81,9 +81,12 @@ async def test_credentials_that_cannot_be_read_are_named(tmp_path: Path) -> None
 
 @pytest.mark.slow
 @in_loop
-async def test_a_web_server_is_no_nats_server(web_server: int) -> None:
+async def test_a_web_server_is_no_nats_server(
+    web_server: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A web server waits for a request; only the missing NATS greeting reveals it."""
     needs_nats()
+    monkeypatch.setattr("pipeline.publish.broker._CONNECT_S", 1)
     with pytest.raises(PublishError) as caught:
         await Broker.connect(Publish(nats=f"nats://127.0.0.1:{web_server}"))
     assert caught.value.code in ("publish-not-nats", "publish-unreachable")

@@ -9,12 +9,10 @@ from pipeline.protocol.caption import CaptionMessage
 from pipeline.publish.stream import (
     ServiceStatus,
     StreamCaption,
-    all_subjects,
     caption_out,
     is_of,
     parse_stream,
     status_out,
-    stream_name,
 )
 from scripts.support.records import caption
 
@@ -38,25 +36,16 @@ def shown(on: CaptionBoard, text: str = "amén", *, final: bool = False) -> Capt
     return message
 
 
-def test_a_caption_comes_out_of_the_stream_as_it_went_in() -> None:
+def test_a_caption_and_the_status_come_out_of_the_stream_as_they_went_in() -> None:
     message = shown(board())
     out = caption_out("st-paul", STATUS.session, "es", message)
     assert out.subject == "captions.st-paul.2026-11-22T09-30-00+1.es.7"
     assert parse_stream("st-paul", out.subject, out.data) == StreamCaption(
         STATUS.session, "es", message
     )
-
-
-def test_versions_of_a_caption_have_one_subject() -> None:
-    on = board()
-    outs = [caption_out("c", on.session, "es", shown(on, text)) for text in ("a", "a b")]
-    assert len({each.subject for each in outs}) == 1
-
-
-def test_languages_have_subjects_of_their_own() -> None:
-    message = shown(board())
-    subjects = {caption_out("c", "s", lang, message).subject for lang in ("es", "fr")}
-    assert subjects == {"captions.c.s.es.7", "captions.c.s.fr.7"}
+    status = status_out("c", STATUS)
+    assert status.subject == "captions.c.status"
+    assert parse_stream("c", status.subject, status.data) == STATUS
 
 
 def test_what_an_operator_takes_back_is_marked_and_what_grows_is_not() -> None:
@@ -70,12 +59,6 @@ def test_what_an_operator_takes_back_is_marked_and_what_grows_is_not() -> None:
     assert caption_out("c", "s", "es", hidden).takes_back
 
 
-def test_a_status_comes_out_as_it_went_in() -> None:
-    out = status_out("c", STATUS)
-    assert out.subject == "captions.c.status"
-    assert parse_stream("c", out.subject, out.data) == STATUS
-
-
 def test_names_that_nats_would_take_apart_are_made_whole() -> None:
     out = caption_out("c", "a.b *>c", "es", shown(board()))
     assert out.subject == "captions.c.a-b-c.es.7"
@@ -83,11 +66,6 @@ def test_names_that_nats_would_take_apart_are_made_whole() -> None:
     assert isinstance(parsed, StreamCaption)
     assert is_of(parsed, "a.b *>c")
     assert not is_of(parsed, "other")
-
-
-def test_a_church_has_its_own_stream() -> None:
-    assert stream_name("st-paul") == "captions-st-paul"
-    assert all_subjects("st-paul") == "captions.st-paul.>"
 
 
 def test_subjects_that_are_none_of_ours_are_left_alone() -> None:

@@ -127,13 +127,12 @@ async def test_a_slow_phone_gets_the_newest_captions_first() -> None:
 
 
 @in_loop
-async def test_every_display_gets_signs_of_life() -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(hub, "_ALIVE_S", 0.1)
-        async with serving("dry-run") as service, service.joined() as display:
-            service.say(1)
-            for _ in range(3):
-                assert await receive(display) == {"type": "alive", "seq": 1}
+async def test_every_display_gets_signs_of_life(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hub, "_ALIVE_S", 0.1)
+    async with serving("dry-run") as service, service.joined() as display:
+        service.say(1)
+        for _ in range(3):
+            assert await receive(display) == {"type": "alive", "seq": 1}
 
 
 @in_loop

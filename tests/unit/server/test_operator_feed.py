@@ -34,24 +34,23 @@ async def test_a_console_that_joins_late_gets_the_last_records() -> None:
 
 
 @in_loop
-async def test_health_tells_operators_how_displays_keep_up() -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(hub, "_HEALTH_S", 0.2)
-        async with serving() as service, service.connect("kind=projector&lang=en") as display:
-            service.hub._voices = VoiceStreams(("es", "fr"), 5)
-            service.hub._voices._listeners["fr"].add(object())  # type: ignore[arg-type]
+async def test_health_tells_operators_how_displays_keep_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hub, "_HEALTH_S", 0.2)
+    async with serving() as service, service.connect("kind=projector&lang=en") as display:
+        service.hub._voices = VoiceStreams(("es", "fr"), 5)
+        service.hub._voices._listeners["fr"].add(object())  # type: ignore[arg-type]
+        await receive(display)
+        coordinator = await operator(service)
+        service.say(1)
+        service.say(2)
+        for _ in range(2):
             await receive(display)
-            coordinator = await operator(service)
-            service.say(1)
-            service.say(2)
-            for _ in range(2):
-                await receive(display)
-                await receive(coordinator)
-            await send(display, type="ack", seq=1)
+            await receive(coordinator)
+        await send(display, type="ack", seq=1)
+        health = await receive(coordinator)
+        while not health["slowest"]:
             health = await receive(coordinator)
-            while not health["slowest"]:
-                health = await receive(coordinator)
-            await coordinator.close()
+        await coordinator.close()
     assert health["type"] == "health"
     assert health["utc"].endswith("+00:00")
     assert health["queues"] == {"mailbox": 0, "drafts": 2}  # reported by the pipeline
@@ -70,26 +69,25 @@ async def test_health_tells_operators_how_displays_keep_up() -> None:
 
 
 @in_loop
-async def test_only_operators_get_any_of_it() -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(hub, "_HEALTH_S", 0.05)
-        async with serving() as service, service.joined("kind=operator") as nosy:
-            coordinator = await operator(service)
-            operators = service.hub.operators
-            rule = RuleMessage(id="philemon", heard="file lemon", write="Philemon", removed=False)
-            operators.tell(rule)
-            facts: dict[str, Any] = {"paused": False, "blank": False, "off_record": False}
-            operators.tell(DoneMessage(name="add-rule", undo="rule", **facts))
-            operators.compare(compare_record(1))
-            operators.fault(Fault("dictionary", "dictionary-not-toml", "church.toml, line 3."))
-            operators.level(-23.42, clipped=True)
-            operators.utterance(utterance_record(1, "amen"))
-            sent: dict[str, Any] = {}
-            for kind in ("rule", "done", "compare", "fault", "level", "utterance", "health"):
-                while kind not in sent:
-                    message = await receive(coordinator)
-                    sent[message["type"]] = message
-            assert sent["level"] == {"type": "level", "dbfs": -23.4, "clipped": True}
-            assert (sent["utterance"]["id"], sent["utterance"]["raw_text"]) == (1, "amen")
-            assert await silent(nosy)
-            await coordinator.close()
+async def test_only_operators_get_any_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hub, "_HEALTH_S", 0.05)
+    async with serving() as service, service.joined("kind=operator") as nosy:
+        coordinator = await operator(service)
+        operators = service.hub.operators
+        rule = RuleMessage(id="philemon", heard="file lemon", write="Philemon", removed=False)
+        operators.tell(rule)
+        facts: dict[str, Any] = {"paused": False, "blank": False, "off_record": False}
+        operators.tell(DoneMessage(name="add-rule", undo="rule", **facts))
+        operators.compare(compare_record(1))
+        operators.fault(Fault("dictionary", "dictionary-not-toml", "church.toml, line 3."))
+        operators.level(-23.42, clipped=True)
+        operators.utterance(utterance_record(1, "amen"))
+        sent: dict[str, Any] = {}
+        for kind in ("rule", "done", "compare", "fault", "level", "utterance", "health"):
+            while kind not in sent:
+                message = await receive(coordinator)
+                sent[message["type"]] = message
+        assert sent["level"] == {"type": "level", "dbfs": -23.4, "clipped": True}
+        assert (sent["utterance"]["id"], sent["utterance"]["raw_text"]) == (1, "amen")
+        assert await silent(nosy)
+        await coordinator.close()

@@ -46,6 +46,14 @@ def test_the_names_that_browsers_take(tmp_path: Path) -> None:
     assert not facts.fits("")
 
 
+def test_names_are_compared_as_browsers_do(tmp_path: Path) -> None:
+    """A certificate has FD00:0:0:0:0:0:0:1 for the address fd00::1."""
+    facts = read(*make(tmp_path, name="Captions.Example.org", address="fd00::1")).facts
+    assert facts.fits("captions.example.org")
+    assert facts.fits("fd00::1")
+    assert not facts.fits("fd00::2")
+
+
 def test_what_cannot_be_used_is_refused_with_its_name(tmp_path: Path) -> None:
     cert, key = make(tmp_path)
     _, other_key = make(tmp_path, name="other.example.org")

@@ -16,6 +16,7 @@ from pipeline.cli.commands.budget import running_services
 from pipeline.cli.main import main
 from pipeline.core.resources import bundled
 from pipeline.tuning.budget import GPUS
+from tests.support.cli import Cli
 from tests.support.paths import ROOT
 from tests.support.programs import put_program
 
@@ -61,14 +62,13 @@ def test_a_gpu_of_this_machine_is_the_first_place(
 
 
 def test_models_that_do_not_fit_are_exit_code_1(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
 ) -> None:
     put_program(tmp_path, "echo 'NVIDIA T400, 4096, 4000'", monkeypatch)
     Path("config.toml").write_text(
         '[translate.final]\nmodel = "translategemma-12b-q4_k_m"\ngpu_layers = -1\n'
     )
-    assert main(["budget"]) == 1
-    output = capsys.readouterr().out
+    output = cli("budget", code=1).out
     assert "does not fit" in output
     assert "llama.cpp's CUDA context" in output
     assert "not known" in output, "of this GPU no bandwidth is known"
@@ -76,7 +76,7 @@ def test_models_that_do_not_fit_are_exit_code_1(
 
 @pytest.mark.parametrize("ends", [False, True])
 def test_a_service_that_runs_is_seen_beside_the_estimate(
-    ends: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ends: bool, monkeypatch: pytest.MonkeyPatch, cli: Cli
 ) -> None:
     """Also a service that ends while `budget` looks at it."""
     rename = "import ctypes, time; ctypes.CDLL(None).prctl(15, b'stark-stt'); print(flush=True)"
@@ -92,8 +92,7 @@ def test_a_service_that_runs_is_seen_beside_the_estimate(
                 engine.kill()
                 engine.wait()
                 monkeypatch.setattr(budget, "running_services", lambda: found)
-            assert main(["budget"]) == 0
-            assert "a service runs now, with" in capsys.readouterr().out
+            assert "a service runs now, with" in cli("budget").out
         finally:
             engine.kill()
 

@@ -16,6 +16,7 @@ from rich.console import Console
 from pipeline.check.result import Result, last_check
 from pipeline.cli.commands.check import _show
 from pipeline.cli.main import main
+from tests.support.cli import Cli
 from tests.support.paths import ROOT
 from tests.support.pulse import pulse_here
 
@@ -133,33 +134,30 @@ def test_a_long_name_is_whole_and_apart_from_what_it_says(name: str, is_terminal
 
 
 @pytest.mark.parametrize("as_json", [False, True])
-def test_wrong_settings_are_red_and_78(
-    as_json: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "config.toml").write_text("[vad]\nsilence_ms = 1\n")
-    assert main(["check", *(["--json"] if as_json else [])]) == 78
-    out = capsys.readouterr().out
+def test_wrong_settings_are_red_and_78(as_json: bool, tmp_path: Path, cli: Cli) -> None:
+    (tmp_path / "config.toml").write_text('[vad]\nsilence_ms = 1\n"\\u001b[2J" = 1\n')
+    out = cli("check", *(["--json"] if as_json else []), code=78).out
     if as_json:
         whole, found = reported(out)
         assert whole["ok"] is False
         assert list(found) == ["settings"]
-        assert found["settings"]["code"] == "config-bad-value"
+        assert found["settings"]["code"] == "config-unknown-key"
         assert "vad.silence_ms" in found["settings"]["message"]
         assert found["settings"]["fix"]
     else:
         assert out.startswith("FAILED settings")
         assert "config.toml: vad.silence_ms" in out
         assert out.splitlines()[-1] == "Not ready: mend settings."
+        assert "vad.\\x1b[2J: unknown key" in out, "nothing that a terminal would obey"
 
 
 @pytest.mark.slow
 def test_a_language_nobody_can_translate_is_a_wrong_setting(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, cli: Cli
 ) -> None:
     monkeypatch.setenv("STARK_TRANSLATE__TRANSLATE__TARGET", "xx")
     monkeypatch.setenv("STARK_TRANSLATE__STT__MODEL", "/nowhere")  # so no model loads
-    assert main(["check", "--no-audio", "--json", "--port", "0"]) == 78
-    _, found = reported(capsys.readouterr().out)
+    _, found = reported(cli("check --no-audio --json --port 0", code=78).out)
     assert found["settings"]["code"] == "lang-unknown"
 
 

@@ -15,7 +15,6 @@ from structlog.testing import capture_logs
 from websockets.asyncio.server import ServerConnection, serve
 
 from pipeline.cli.commands.demo import DEMO, STARTER, DemoOperator, sentences
-from pipeline.cli.main import main
 from pipeline.config.loader import leaves
 from pipeline.config.schema import Settings
 from pipeline.core.percentiles import Spread
@@ -24,6 +23,7 @@ from pipeline.evaluation.accuracy import Found
 from pipeline.evaluation.score import Score
 from pipeline.session.reader import read_journal
 from scripts.support.program import call
+from tests.support.cli import Cli
 from tests.support.model_fixtures import pulled, starter_files
 from tests.support.package_index import pip_asks_only
 
@@ -49,6 +49,8 @@ def test_the_demo_sets_keys_that_exist() -> None:
 class TestDemo:
     """Without a network and without sound output: up to the models."""
 
+    COMMAND = "demo --fast --port 0"
+
     @pytest.fixture(autouse=True)
     def _alone(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.chdir(tmp_path)
@@ -61,43 +63,35 @@ class TestDemo:
         pip_asks_only(monkeypatch, "http://127.0.0.1:9/simple/")
 
     @pytest.mark.slow
-    def test_where_nothing_can_be_reached_it_goes_on_with_the_starter(
-        self, capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        main(["demo", "--fast", "--port", "0"])
-        output = capsys.readouterr().err
+    def test_where_nothing_can_be_reached_it_goes_on_with_the_starter(self, cli: Cli) -> None:
+        output = cli(self.COMMAND, code=1).err
         assert "Fetching whisper-base" in output
         assert "The demo goes on with the starter" in output
         assert '"recognizer":"starter"' in output
 
-    def test_nothing_is_fetched_where_nothing_may_be(
-        self, capsys: pytest.CaptureFixture[str]
+    @pytest.mark.parametrize(
+        ("is_here", "flag", "taken"),
+        [
+            (False, "--offline", "starter"),
+            (True, "", "whisper-base"),
+            (True, "--starter", "starter"),
+        ],
+    )
+    def test_what_is_here_is_taken_and_nothing_fetched_where_nothing_may_be(
+        self, tmp_path: Path, cli: Cli, is_here: bool, flag: str, taken: str
     ) -> None:
-        main(["demo", "--fast", "--port", "0", "--offline"])
-        output = capsys.readouterr().err
-        assert "Fetching" not in output
-        assert '"recognizer":"starter"' in output
-
-    def test_what_is_here_is_taken(
-        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        pulled(tmp_path / "models", "whisper-base", "stt", starter_files("stt"))
-        main(["demo", "--fast", "--port", "0"])
-        output = capsys.readouterr().err
-        assert '"recognizer":"whisper-base"' in output
-        assert "Fetching" not in output
-        main(["demo", "--fast", "--port", "0", "--starter"])
-        output = capsys.readouterr().err
-        assert '"recognizer":"starter"' in output
+        if is_here:
+            pulled(tmp_path / "models", "whisper-base", "stt", starter_files("stt"))
+        output = cli(f"{self.COMMAND} {flag}", code=1).err
+        assert f'"recognizer":"{taken}"' in output
         assert "Fetching" not in output
 
     def test_the_models_of_the_settings_hold(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
     ) -> None:
         monkeypatch.setenv("STARK_TRANSLATE__TRANSLATE__COMPARE__ENGINE", "none")
         monkeypatch.setenv("STARK_TRANSLATE__STT__MODEL", str(tmp_path / "ours"))
-        assert main(["demo", "--fast", "--port", "0"]) == 1
-        assert f"there is no {tmp_path / 'ours'}" in capsys.readouterr().err
+        assert f"there is no {tmp_path / 'ours'}" in cli("demo --fast --port 0", code=1).err
 
 
 def test_the_end_is_said_in_sentences_with_what_is_next() -> None:

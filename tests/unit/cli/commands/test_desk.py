@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from pipeline.cli.commands.desk import page
-from pipeline.cli.main import main
 from pipeline.server.volunteers import Volunteers
 from scripts.support.program import call
+from tests.support.cli import Cli
 
 
 @pytest.fixture
@@ -26,34 +26,28 @@ def opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return pages
 
 
-def test_it_opens_the_page_with_the_token(
-    opened: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["desk", "--port", "8123", "--browser"]) == 0
+def test_it_opens_the_page_with_the_token(opened: list[str], cli: Cli) -> None:
+    output = cli("desk --port 8123 --browser").out
     file = Path("sessions/open-operator.html").resolve()
     assert opened == [file.as_uri()]
     link = "http://127.0.0.1:8123/operator#token=se-cret_1"
     assert f'content="0; url={link}"' in file.read_text()
-    assert link in capsys.readouterr().out
+    assert link in output
 
 
 def test_with_https_the_link_is_the_one_that_the_certificate_is_for(
-    opened: list[str], capsys: pytest.CaptureFixture[str]
+    opened: list[str], cli: Cli
 ) -> None:
     Path("config.toml").write_text(
         '[server]\nhost = "0.0.0.0"\nport = 1\naddress = "https://captions.local:8937/"\n'
         'tls_cert = "c.pem"\ntls_key = "k.pem"\n'
     )
-    assert main(["desk"]) == 0
-    assert " https://captions.local:8937/operator#token=" in capsys.readouterr().out
+    assert " https://captions.local:8937/operator#token=" in cli("desk").out
     assert opened == []
 
 
-def test_for_this_machine_only_a_tablet_is_told_of(
-    opened: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["desk", "--port", "8123"]) == 0
-    assert "--host 0.0.0.0" in capsys.readouterr().err
+def test_for_this_machine_only_a_tablet_is_told_of(opened: list[str], cli: Cli) -> None:
+    assert "--host 0.0.0.0" in cli("desk --port 8123").err
     assert opened == []
 
 
@@ -65,15 +59,13 @@ def test_for_this_machine_only_a_tablet_is_told_of(
     ],
 )
 def test_what_a_tablet_can_reach_it_is_led_to(
-    opened: list[str], capsys: pytest.CaptureFixture[str], server: str, address: str
+    opened: list[str], cli: Cli, server: str, address: str
 ) -> None:
     Path("config.toml").write_text(f"[server]\nport = 1\n{server}\n")
-    assert main(["desk"]) == 0
-    output = capsys.readouterr()
+    output = cli("desk")
     assert "there is no code: " in output.err, "none runs here, and it was asked"
     assert "--host" not in output.err
-    assert main(["desk", "--buttons", "Deck"]) == 0
-    assert f" {address}do/undo?token=" in capsys.readouterr().out
+    assert f" {address}do/undo?token=" in cli("desk --buttons Deck").out
     assert opened == []
 
 
@@ -94,34 +86,25 @@ def test_the_command_line_of_the_browser_has_no_token(tmp_path: Path) -> None:
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
 
-def test_volunteers_are_listed_and_revoked(
-    opened: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["desk", "--list"]) == 0
-    assert "No volunteer is paired" in capsys.readouterr().err
+def test_volunteers_are_listed_and_revoked(opened: list[str], cli: Cli) -> None:
+    assert "No volunteer is paired" in cli("desk --list").err
     volunteers = Volunteers(Path("sessions"))
     token = volunteers.add("Maria")
     volunteers.add("Jonas")
-    assert main(["desk", "--list"]) == 0
-    lines = capsys.readouterr().out.splitlines()
+    lines = cli("desk --list").out.splitlines()
     assert [line.split("\t")[0] for line in lines] == ["Maria", "Jonas"]
-    assert main(["desk", "--revoke", "maria"]) == 0
-    assert "maria: 1 signed out" in capsys.readouterr().out
+    assert "maria: 1 signed out" in cli("desk --revoke maria").out
     assert volunteers.refresh()
     assert volunteers.name_of(token) == ""
-    assert main(["desk", "--revoke", "Eve"]) == 1
-    assert "[unknown-volunteer]" in capsys.readouterr().err
+    assert "[unknown-volunteer]" in cli("desk --revoke Eve", code=1).err
     assert opened == []
 
 
-def test_a_page_for_companion_has_each_button_with_its_address(
-    opened: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_page_for_companion_has_each_button_with_its_address(opened: list[str], cli: Cli) -> None:
     notices = ["--notice", "Children may go", "--notice", "¿Café?"]
     given = ["--config", "two.toml", "--port", "8123", "--companion", "a.json", *notices]
     Path("two.toml").write_text('[translate]\nsource = ["en", "es"]\n')
-    assert main(["desk", "--buttons", "Deck", *given]) == 0
-    assert "token=" not in capsys.readouterr().out
+    assert "token=" not in cli("desk --buttons Deck", *given).out
     made = json.loads(Path("a.json").read_bytes())
     assert made["page"]["name"] == "Deck"
     gets = {}
@@ -133,21 +116,23 @@ def test_a_page_for_companion_has_each_button_with_its_address(
     assert gets["spoken es"] == f"spoken?lang=es&token={token}"
     assert gets["¿Café?"] == f"notice?text=%C2%BFCaf%C3%A9%3F&lang=en&token={token}"
     assert len(gets) == 3 + 9 + 3 + 2
+    assert "[file-unwritable]" in cli("desk --buttons Two --companion no/a.json", code=1).err
+    assert cli("desk --list").out.startswith("Deck\t"), "no token that nobody knows"
+    assert cli("desk --list").out.count("\n") == 1
     assert opened == []
 
 
-def test_buttons_have_a_token_of_their_own_that_can_be_ended(
-    opened: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["desk", "--port", "8123", "--buttons", "Stream Deck"]) == 0
-    output = capsys.readouterr()
+def test_buttons_have_a_token_of_their_own_that_can_be_ended(opened: list[str], cli: Cli) -> None:
+    long = ("--buttons", "Stream Deck", "--notice", "Children may go to their rooms")
+    output = cli("desk --port 8123 --buttons", "Stream Deck")
     first = output.out.splitlines()[0]
     assert first.startswith("pause-or-resume   http://127.0.0.1:8123/do/pause-or-resume?token=")
+    assert " to their rooms http://" in cli("desk --port 8123", *long).out
     volunteers = Volunteers(Path("sessions"))
     volunteers.refresh()
     assert volunteers.name_of(first.partition("token=")[2]) == "Stream Deck"
     assert "se-cret_1" not in output.out
-    assert main(["desk", "--revoke", "Stream Deck"]) == 0
+    cli("desk --revoke", "Stream Deck")
     assert opened == []
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from pipeline.cli.commands import install
 from pipeline.cli.commands.install import entry_for
-from pipeline.cli.main import main
+from tests.support.cli import Cli
 from tests.support.needs import needs_program
 from tests.support.programs import put_program
 
@@ -35,8 +35,8 @@ def church(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_a_systemd_unit(church: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["install"]) == 0
+def test_a_systemd_unit(church: Path, cli: Cli) -> None:
+    cli("install")
     unit = church / "home" / ".config" / "systemd" / "user" / "stark-translate.service"
     (start,) = (
         line.partition("=")[2]
@@ -46,13 +46,11 @@ def test_a_systemd_unit(church: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert shlex.split(start) == [sys.executable, *RUN, str(church / "config.toml")]
     commands = "--user daemon-reload\n--user enable --now stark-translate\n"
     assert (church / "asked").read_text() == commands
-    assert main(["uninstall"]) == 0
+    cli("uninstall")
     assert not unit.exists()
     assert (church / "asked").read_text() == f"{commands}--user disable --now stark-translate\n"
     assert (church / "config.toml").exists()
-    capsys.readouterr()
-    assert main(["uninstall"]) == 0
-    assert capsys.readouterr().out == "Nothing was installed.\n"
+    assert cli("uninstall").out == "Nothing was installed.\n"
 
 
 @pytest.mark.slow
@@ -103,11 +101,8 @@ def test_a_task_of_windows(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("system", ["linux", "macos", "windows"])
-def test_it_can_be_looked_at_first(
-    church: Path, capsys: pytest.CaptureFixture[str], system: str
-) -> None:
-    assert main(["install", "--print", "--system", system]) == 0
-    output = capsys.readouterr()
+def test_it_can_be_looked_at_first(church: Path, cli: Cli, system: str) -> None:
+    output = cli("install --print --system", system)
     assert str(church / "config.toml") in output.out
     config, home = church / "config.toml", church / "home"
     entry = entry_for(system, config, python=Path(sys.executable), home=home)
@@ -116,25 +111,20 @@ def test_it_can_be_looked_at_first(
 
 
 def test_what_cannot_be_installed_is_refused(
-    church: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    church: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
 ) -> None:
-    assert main(["install", "--system", "macos"]) == 2
+    assert "--print" in cli("install --system macos", code=2).err
     (church / "none").touch()  # the system-wide service
-    assert main(["install"]) == 2
+    assert "all users" in cli("install", code=2).err
     (church / "config.toml").write_text("[server]\nport = 0.5\n")
-    assert main(["install"]) == 78
+    assert "server.port" in cli("install", code=78).err
     (church / "config.toml").unlink()
     monkeypatch.setattr("pipeline.config.loader.SYSTEM_FILE", church / "none-either")
-    assert main(["install"]) == 2
-    output = capsys.readouterr().err
-    assert all(word in output for word in ("--print", "all users", "server.port", "setup"))
+    assert "setup" in cli("install", code=2).err
 
 
-def test_a_system_that_does_not_take_it_is_named(
-    church: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_system_that_does_not_take_it_is_named(church: Path, cli: Cli) -> None:
     (church / "bin" / "systemctl").write_text("#!/bin/sh\necho no bus >&2; exit 1\n")
-    assert main(["install"]) == 1
-    output = capsys.readouterr()
+    output = cli("install", code=1)
     assert "no bus" in output.err
     assert "not started" in output.out

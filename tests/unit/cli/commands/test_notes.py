@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.cli.main import main
+from tests.support.cli import Cli
 
 
 @pytest.fixture
@@ -20,32 +21,24 @@ def church(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.slow
-def test_what_is_drawn_out_is_shown_added_to_and_removed(
-    church: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["notes", "add", "sermon.txt"]) == 0
-    output = capsys.readouterr().out
+def test_what_is_drawn_out_is_shown_added_to_and_removed(church: Path, cli: Cli) -> None:
+    output = cli("notes add sermon.txt").out
     assert "Names    Shadrach" in output
     assert "Verses   Daniel 3:16" in output
     assert "Numbers  1943" in output
     assert "sessions/notes.toml" in output
-    assert main(["notes", "add", "more.md"]) == 0
-    assert "Names    Shadrach, Meshach" in capsys.readouterr().out
+    assert "Names    Shadrach, Meshach" in cli("notes add more.md").out
     file = church / "sessions" / "notes.toml"
     file.write_text(file.read_text("utf-8").replace("Meshach", "Abednego"), "utf-8")
-    assert main(["notes", "show"]) == 0
-    assert "Shadrach, Abednego" in capsys.readouterr().out
-    assert main(["notes", "remove"]) == 0
+    assert "Shadrach, Abednego" in cli("notes show").out
+    cli("notes remove")
     assert not file.exists()
 
 
 @pytest.mark.slow
-def test_notes_that_cannot_be_read_leave_the_others_as_they_were(
-    church: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_notes_that_cannot_be_read_leave_the_others_as_they_were(church: Path, cli: Cli) -> None:
     main(["notes", "add", "sermon.txt"])
     before = (church / "sessions" / "notes.toml").read_bytes()
     (church / "x.docx").write_bytes(b"no")
-    assert main(["notes", "add", "more.md", "x.docx"]) == 1
-    assert "[notes-unreadable]" in capsys.readouterr().err
+    assert "[notes-unreadable]" in cli("notes add more.md x.docx", code=1).err
     assert (church / "sessions" / "notes.toml").read_bytes() == before

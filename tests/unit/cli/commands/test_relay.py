@@ -5,21 +5,19 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from pipeline.cli.main import main
 from scripts.support.nats_server import NatsServer
 from scripts.support.program import started
+from tests.support.cli import Cli
 from tests.support.hub import fetch
 from tests.support.relays import needs_nats
 
 
-def test_a_relay_needs_a_server(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["relay"]) == 2
-    assert "[relay-no-server]" in capsys.readouterr().err
+def test_a_relay_needs_a_server(cli: Cli) -> None:
+    assert "[relay-no-server]" in cli("relay", code=2).err
 
 
-def test_a_password_on_the_command_line_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["relay", "--nats", "nats://church:hush@host"]) == 2
-    output = capsys.readouterr().err
+def test_a_password_on_the_command_line_is_refused(cli: Cli) -> None:
+    output = cli("relay --nats nats://church:hush@host", code=2).err
     assert "[relay-password]" in output
     assert "hush" not in output
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import orjson
 import pytest
 
-from pipeline.cli.main import main
 from scripts.support.program import SERMON, Program, started
+from tests.support.cli import Cli
 
 SETTINGS = """
 [server]
@@ -27,7 +27,7 @@ def port(program: Program) -> str:
 
 @pytest.mark.slow
 def test_a_service_takes_new_settings_from_the_command(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
 ) -> None:
     monkeypatch.chdir(tmp_path)
     file = tmp_path / "config.toml"
@@ -36,29 +36,25 @@ def test_a_service_takes_new_settings_from_the_command(
         program.wait_for("ready")
         reload = ["reload", "--port", port(program)]
 
-        assert main(reload) == 0
-        same = capsys.readouterr().out
+        same = cli(*reload).out
         assert "No setting differs" in same
         assert "rules" in same
 
         file.write_text(BAD)
-        assert main(reload) == 78
-        bad = capsys.readouterr().err
+        bad = cli(*reload, code=78).err
         assert "Not reloaded: " in bad
         assert "vad.silence_ms" in bad
         assert "log.level" in bad
 
         text = SETTINGS.replace("400", "900").replace("100", "50")
         file.write_text(text.replace("[audio]", '[audio]\ndevice = "USB"'))
-        assert main(reload) == 0
-        rows = [line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines()[:3]]
+        rows = [line.split(maxsplit=1) for line in cli(*reload).out.splitlines()[:3]]
         assert rows == [
             ["server.history", "in force now"],
             ["vad.silence_ms", "from the next utterance on"],
             ["audio.device", "needs a restart"],
         ]
-        assert main([*reload, "--json"]) == 0
-        answer = orjson.loads(capsys.readouterr().out)
+        answer = orjson.loads(cli(*reload, "--json").out)
         assert (answer["live"], answer["next_utterance"]) == ([], [])
         assert answer["restart"] == ["audio.device"]
         assert answer["rules"] > 100
@@ -66,14 +62,12 @@ def test_a_service_takes_new_settings_from_the_command(
         assert program.stop() == 0
 
 
-def test_without_a_daemon_or_its_token(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["reload", "--sessions", str(tmp_path), "--port", "1"]) == 1
-    output = capsys.readouterr().err
+def test_without_a_daemon_or_its_token(tmp_path: Path, cli: Cli) -> None:
+    output = cli("reload --sessions", str(tmp_path), "--port", "1", code=1).err
     assert "[token-missing]" in output
     assert str(tmp_path / "operator-token") in output
     assert list(tmp_path.iterdir()) == []  # no token is made
     (tmp_path / "operator-token").write_text("secret")
-    assert main(["reload", "--sessions", str(tmp_path), "--port", "1"]) == 1
-    output = capsys.readouterr().err
+    output = cli("reload --sessions", str(tmp_path), "--port", "1", code=1).err
     assert "[daemon-unreachable]" in output
     assert "secret" not in output

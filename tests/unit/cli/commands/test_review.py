@@ -15,11 +15,11 @@ from pathlib import Path
 import orjson
 import pytest
 
-from pipeline.cli.main import main
 from pipeline.review.store import Review
 from pipeline.server.operator_token import FILE
 from scripts.support.journal import reviewable
 from scripts.support.program import SERMON, call, environment, started
+from tests.support.cli import Cli
 from tests.support.needs import needs_file
 
 GOLDEN = SERMON.with_name("golden.flac")
@@ -62,7 +62,7 @@ def test_it_serves_the_last_session_and_nobody_reads_the_token_anywhere(tmp_path
 
 @pytest.mark.slow
 def test_a_taken_port_is_left_to_who_has_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
 ) -> None:
     """The first process reports its decisions at its end."""
     monkeypatch.chdir(tmp_path)
@@ -72,8 +72,7 @@ def test_a_taken_port_is_left_to_who_has_it(
     reviewable(tmp_path / "b")
     with started("review", "--sessions", "a", cwd=tmp_path) as first:
         port = first.address.rsplit(":", 1)[1].split("/")[0]
-        assert main(["review", "--sessions", "b", "--port", port]) == 1
-        err = capsys.readouterr().err
+        err = cli("review --sessions b --port", port, code=1).err
         assert "[port-in-use]" in err
         assert str(Path("b") / FILE) in err, "where there is no browser it says where the token is"
         command = [sys.executable, "-m", "pipeline", "review", "--sessions", "b"]
@@ -121,7 +120,5 @@ def test_at_a_terminal_it_goes_on_to_the_review_by_itself(tmp_path: Path) -> Non
     os.close(master)
     (records,) = (tmp_path / "sessions").glob("*/diagnostics.jsonl")
     kinds = [orjson.loads(line)["type"] for line in records.read_bytes().splitlines()]
-    assert (
-        kinds.count("compare")
-        == len(records.with_name("captions.jsonl").read_text().split("\n")) - 1
-    )
+    captions = records.with_name("captions.jsonl").read_text().splitlines()
+    assert kinds.count("compare") == len(captions)

@@ -19,12 +19,13 @@ from websockets.asyncio.client import connect
 from websockets.sync.client import connect as at_desk
 
 from pipeline.cli.commands.run import TRIAL, _finish, _hold_sessions, _say_models
-from pipeline.cli.main import main
 from pipeline.config.loader import load
 from pipeline.config.schema import Settings
 from pipeline.core.types import Mode
 from pipeline.daemon.life.app import App
 from pipeline.daemon.life.supervisor import NewDay
+from scripts.support.journal import session
+from tests.support.cli import Cli
 from tests.support.daemon import DURATION_S, SCRIPT, Service, all_finals
 from tests.support.fakes import FakeSource, pcm_of
 from tests.support.model_fixtures import pulled, starter_files
@@ -40,39 +41,34 @@ def _engines_may_take_their_time(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.slow
-def test_a_service_is_not_compared_and_says_so(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_service_is_not_compared_and_says_so(monkeypatch: pytest.MonkeyPatch, cli: Cli) -> None:
     monkeypatch.setenv("STARK_TRANSLATE__TRANSLATE__COMPARE__ENGINE", "marian")
     for command, warns in (("run", True), ("dry-run", False)):
-        assert main([command, "--input", "nowhere.wav", "--port", "0"]) == 1
-        assert ("translate.compare is for rehearsals" in capsys.readouterr().err) is warns
+        output = cli(f"{command} --input nowhere.wav --port 0", code=1).err
+        assert ("translate.compare is for rehearsals" in output) is warns
 
 
 def test_a_second_translator_that_is_not_there_is_named_by_its_own_key(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, cli: Cli
 ) -> None:
     monkeypatch.setenv("STARK_TRANSLATE__TRANSLATE__COMPARE__ENGINE", "gemma")
     monkeypatch.setenv("STARK_TRANSLATE__TRANSLATE__COMPARE__MODEL", "/nowhere/other.gguf")
-    assert main(["dry-run", "--input", "nowhere.wav", "--port", "0"]) == 1
-    output = capsys.readouterr().err
+    output = cli("dry-run --input nowhere.wav --port 0", code=1).err
     assert "translate.compare.model" in output
     assert "translate.final" not in output
 
 
 @pytest.mark.slow
 def test_run_says_what_it_runs_on_and_what_would_be_better_and_nothing_where_it_is_there(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
 ) -> None:
     monkeypatch.setenv("STARK_TRANSLATE__MODELS__DIRECTORY", str(tmp_path))
-    assert main(["run", "--input", "nowhere.wav", "--port", "0"]) == 1
-    output = capsys.readouterr().err
+    output = cli("run --input nowhere.wav --port 0", code=1).err
     assert '"recognizer":"starter"' in output
     (advice,) = [line for line in output.splitlines() if "models pull whisper-base" in line]
     assert "synthetic voices" in advice
     pulled(tmp_path, "whisper-base", "stt", starter_files("stt"))
-    assert main(["run", "--input", "nowhere.wav", "--port", "0"]) == 1
-    output = capsys.readouterr().err
+    output = cli("run --input nowhere.wav --port 0", code=1).err
     assert '"recognizer":"whisper-base"' in output
     assert "models pull" not in output
 
@@ -140,7 +136,7 @@ def test_at_the_quiet_hour_a_new_session_begins_and_the_old_one_gets_its_report(
         port = free.getsockname()[1]
     held: list[Service] = []
 
-    def session(_: Settings) -> App:
+    def begin(_: Settings) -> App:
         source = FakeSource(pcm_of(SCRIPT, DURATION_S), speed=20, hold=True)
         held.append(Service(tmp_path, source=source, fast=False, flags={"server.port": port}))
         return held[-1].app
@@ -155,7 +151,7 @@ def test_at_the_quiet_hour_a_new_session_begins_and_the_old_one_gets_its_report(
     seen: list[dict[str, Any]] = []
     display = threading.Thread(target=watch_until_a_second_session, args=(port, seen, strike))
     display.start()
-    app, code = _hold_sessions(session, load(flags={"server.port": port}).settings)
+    app, code = _hold_sessions(begin, load(flags={"server.port": port}).settings)
     display.join(30)
     first, second = held
     assert (app, code) == (second.app, 0)
@@ -169,13 +165,8 @@ def test_at_the_quiet_hour_a_new_session_begins_and_the_old_one_gets_its_report(
     assert "sentence number one" in report.read_text(encoding="utf-8")
 
 
-@pytest.mark.slow
 def test_a_session_of_a_silent_day_leaves_nothing(tmp_path: Path) -> None:
-    silent = Service(tmp_path, source=FakeSource(pcm_of([], 1.0)), fast=False)
-    assert silent.run() == 0
-    _finish(silent.app.folder)
-    assert not silent.app.folder.exists()
-    spoken = Service(tmp_path, fast=False)
-    assert spoken.run() == 0
-    _finish(spoken.app.folder)
-    assert (spoken.app.folder / "report.html").exists()
+    """The one of a day with speech has its report: above."""
+    silent = session(tmp_path, [], records=[])
+    _finish(silent)
+    assert not silent.exists()

@@ -12,13 +12,13 @@ import orjson
 import pytest
 
 from pipeline.cli.commands.score import refile
-from pipeline.cli.main import main
 from pipeline.core.errors import SessionError
 from pipeline.evaluation.rescore import QualityRecord, judge_again
 from pipeline.review.store import Review
 from pipeline.session import reader
 from pipeline.session.recorder import SessionRecorder
 from pipeline.session.training_pairs import MODERATE, NAMES, PAIRS, QUEUE, REJECTED, parse_pair
+from tests.support.cli import Cli
 from tests.support.schemas import problems
 from tests.support.services import GOOD, UNSURE, WRONG, decide, hold
 from tests.support.sessions import Session, eventful
@@ -30,12 +30,10 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Session:
 
 
 @pytest.mark.slow
-def test_it_judges_again_and_leaves_the_record_alone(
-    session: Session, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_it_judges_again_and_leaves_the_record_alone(session: Session, cli: Cli) -> None:
     before = {path.name: path.read_bytes() for path in session.folder.iterdir()}
-    assert main(["score", str(session.folder)]) == 0
-    assert main(["score", "last", "--sessions", str(session.folder.parent)]) == 0
+    cli("score", str(session.folder))
+    output = cli("score last --sessions", str(session.folder.parent)).out
     after = {path.name: path.read_bytes() for path in session.folder.iterdir()}
     made = after.pop("quality.jsonl")
     assert after == before
@@ -46,25 +44,21 @@ def test_it_judges_again_and_leaves_the_record_alone(
     ]
     for each in judged:
         assert problems("records/quality", each) == []
-    output = capsys.readouterr().out
     assert "accept" in output
     assert "quality.jsonl" in output.replace("\n", "")
 
 
 @pytest.mark.slow
-def test_cometkiwi_without_its_extra(session: Session, capsys: pytest.CaptureFixture[str]) -> None:
+def test_cometkiwi_without_its_extra(session: Session, cli: Cli) -> None:
     if importlib.util.find_spec("comet") is not None:
         pytest.skip("the extra is installed here")
-    assert main(["score", str(session.folder), "--estimator", "cometkiwi"]) == 1
-    output = capsys.readouterr().err
+    output = cli("score", str(session.folder), "--estimator", "cometkiwi", code=1).err
     assert "-m pip install 'stark-translate[comet]'" in output
     assert "[comet-missing]" in output
 
 
 @pytest.mark.slow
-def test_agreement_by_an_embedding_model(
-    tmp_path: Path, gemma_270m: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_agreement_by_an_embedding_model(tmp_path: Path, gemma_270m: Path, cli: Cli) -> None:
     folder = hold(tmp_path, [GOOD, WRONG])
 
     def judged() -> list[Any]:
@@ -72,28 +66,25 @@ def test_agreement_by_an_embedding_model(
         return [orjson.loads(line) for line in lines]
 
     command = ["score", "last", "--sessions", str(tmp_path)]
-    assert main([*command, "--embedding", str(gemma_270m)]) == 0
+    cli(*command, "--embedding", str(gemma_270m))
     same, other = judged()
     assert (same["agreement_by"], other["agreement_by"]) == ("cosine", "cosine")
     assert same["quality"]["parts"]["agreement"] > other["quality"]["parts"]["agreement"]
-    assert main([*command, "--embedding", str(tmp_path / "none.gguf")]) == 1
-    assert "learn.embedding: there is no" in capsys.readouterr().err
-    assert main(command) == 0
+    missing = cli(*command, "--embedding", str(tmp_path / "none.gguf"), code=1).err
+    assert "learn.embedding: there is no" in missing
+    cli(*command)
     assert [each["agreement_by"] for each in judged()] == ["chrf", "chrf"]
 
 
 @pytest.mark.slow
-def test_a_folder_that_cannot_be_written(
-    tmp_path: Path, session: Session, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_folder_that_cannot_be_written(tmp_path: Path, session: Session, cli: Cli) -> None:
     folder = tmp_path / "s"
     folder.mkdir()
     for path in session.folder.iterdir():
         (folder / path.name).write_bytes(path.read_bytes())
     (folder / "quality.jsonl").unlink(missing_ok=True)
     (folder / "quality.jsonl").mkdir()
-    assert main(["score", str(folder)]) == 1
-    assert "[session-unwritable]" in capsys.readouterr().err
+    assert "[session-unwritable]" in cli("score", str(folder), code=1).err
 
 
 @pytest.fixture

@@ -23,6 +23,7 @@ from pipeline.server.addresses import unbound
 from pipeline.session.reader import JOURNAL
 from scripts.support.journal import message, session
 from scripts.support.program import Program, started
+from tests.support.cli import Cli
 from tests.support.programs import put_program
 
 HEALTH = {
@@ -69,18 +70,17 @@ def test_status_says_what_matters() -> None:
 
 @pytest.mark.slow
 def test_a_running_program_is_described_opened_and_ended(
-    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    folder: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pages: list[str] = []
     monkeypatch.setattr(webbrowser, "open", pages.append)
     with started("replay", cwd=folder) as program:
         port = port_of(program)
-        assert main(["status", "--port", port]) == 0
-        output = capsys.readouterr().out
+        output = cli("status --port", port).out
         assert f"process {program.process.pid}" in output
         assert "session replay-2026-11-22T09-30-00" in output
-        assert main(["open", "wall", "--port", port, "--browser"]) == 0
-        assert main(["open", "--port", port, "--browser"]) == 0
+        cli("open wall --port", port, "--browser")
+        cli("open --port", port, "--browser")
         assert pages[0] == f"http://127.0.0.1:{port}/projector"
         assert pages[1].endswith("/open-operator.html"), "no token on the browser's command line"
         # As after Ctrl-Z: the program answers nobody, and `stop` still ends it.
@@ -89,10 +89,9 @@ def test_a_running_program_is_described_opened_and_ended(
         program.until(lambda: suspended.status() == psutil.STATUS_STOPPED)
         taken = unbound(Server(port=int(port)), OSError(errno.EADDRINUSE, "taken"))
         assert "Ctrl-Z" in taken.message
-        assert main(["stop", "--port", port]) == 0
+        cli("stop --port", port)
         assert program.end() == 0
-    assert main(["status", "--port", port]) == 1
-    assert "`stark-translate run` starts one." in capsys.readouterr().err
+    assert "`stark-translate run` starts one." in cli("status --port", port, code=1).err
 
 
 @pytest.mark.slow
@@ -107,7 +106,7 @@ def test_a_program_that_ends_by_itself_meanwhile_needs_no_stop(
     moment: str,
     ends: tuple[int, str],
     folder: Path,
-    capsys: pytest.CaptureFixture[str],
+    cli: Cli,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     code, says = ends
@@ -121,8 +120,7 @@ def test_a_program_that_ends_by_itself_meanwhile_needs_no_stop(
             return act(process)
 
         monkeypatch.setattr(psutil.Process, moment, ends_first)
-        assert main(["stop", "--port", port]) == code
-    assert says in "".join(capsys.readouterr())
+        assert says in "".join(cli("stop --port", port, code=code))
 
 
 @pytest.mark.slow
@@ -139,25 +137,25 @@ def test_a_program_that_ends_by_itself_meanwhile_needs_no_stop(
     ids=["the machine's", "the user's"],
 )
 def test_what_systemd_has_started_systemd_ends(
-    before: str, commands: list[str], folder: Path, monkeypatch: pytest.MonkeyPatch
+    before: str, commands: list[str], folder: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
 ) -> None:
     """After a signal systemd would start it again."""
     put_program(folder, before + SYSTEMCTL, monkeypatch, "systemctl", "journalctl")
     with started("replay", cwd=folder) as program:
         port = port_of(program)
         monkeypatch.setenv("UNIT_PID", str(program.process.pid))
-        assert main(["stop", "--port", port]) == 0
+        cli("stop --port", port)
         assert program.process.poll() is None
         monkeypatch.setenv("UNIT_PID", "1")
-        assert main(["stop", "--port", port]) == 0
+        cli("stop --port", port)
         assert program.end() == 0
-    assert main(["logs"]) == 0
+    cli("logs")
     assert (folder / "asked").read_text().splitlines() == commands
 
 
 @pytest.mark.parametrize("active", ["machine", "user"])
 def test_of_two_services_the_running_one_is_meant(
-    active: str, folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    active: str, folder: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """`logs` showed the machine's, which had not run for weeks; `status` advised to start it."""
     shows = """\
@@ -171,27 +169,26 @@ printf 'LoadState=loaded\\nActiveState=%s\\nMainPID=1\\n' $is
     put_program(folder, shows, monkeypatch, "systemctl", "journalctl")
     monkeypatch.setenv("MACHINES", "active" if active == "machine" else "inactive")
     monkeypatch.setenv("USERS", "active" if active == "user" else "inactive")
-    assert main(["logs"]) == 0
+    output = cli("logs").err
     scope, whose = ("", "the machine's") if active == "machine" else ("--user ", "this user's")
     assert (folder / "asked").read_text() == f"{scope}-u {UNIT} -e\n"
-    assert f"this is {whose}" in capsys.readouterr().err
+    assert f"this is {whose}" in output
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = str(free.getsockname()[1])
-    assert main(["status", "--port", port]) == 1
-    assert "systemctl" not in capsys.readouterr().err
+    assert "systemctl" not in cli("status --port", port, code=1).err
 
 
 def test_without_systemd_the_events_of_a_session_are_shown(
-    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    folder: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(folder))
-    assert main(["logs"]) == 0
-    assert "end        unfinished=2 audio_s=60.0" in capsys.readouterr().out
+    assert "end        unfinished=2 audio_s=60.0" in cli("logs").out
 
 
 def test_the_events_of_a_session_are_followed_until_it_ends(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """An event that goes off the record meanwhile hides no later one."""
     monkeypatch.setenv("PATH", str(folder))
     parts: list[str] = []
     (going_on,) = (folder / "sessions").glob("2*")
@@ -202,8 +199,8 @@ def test_the_events_of_a_session_are_followed_until_it_ends(
             parts.append(capsys.readouterr().out)
             time.sleep(0.01)
         again = EndEvent(utc="2026-11-22T09:41:00.000Z", unfinished=0, audio_s=90.0)
-        with (going_on / "diagnostics.jsonl").open("ab") as diagnostics:
-            diagnostics.write(orjson.dumps(again) + b"\n")
+        (folder / "filtered").write_bytes(orjson.dumps(again) + b"\n")
+        (folder / "filtered").replace(going_on / "diagnostics.jsonl")
         held.close()
         assert following.result(30) == 0
     parts.append(capsys.readouterr().out)

@@ -17,6 +17,7 @@ from pipeline.cli.commands.setup import _conclude
 from pipeline.cli.main import main
 from pipeline.config.loader import load
 from pipeline.models.registry import Role
+from tests.support.cli import Cli
 from tests.support.paths import ROOT
 
 COMMAND = (sys.executable, "-c", "from pipeline.cli.main import main; raise SystemExit(main())")
@@ -97,10 +98,9 @@ def test_the_file_that_ships_answers_nothing() -> None:
         assert question in screen
 
 
-def test_without_a_terminal_nobody_is_asked(capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_a_terminal_nobody_is_asked(cli: Cli) -> None:
     # pytest's standard input is not a terminal.
-    assert main(["setup", "--from", "en"]) != 0
-    assert "[setup-unanswered]" in capsys.readouterr().err
+    assert "[setup-unanswered]" in cli("setup --from en", code=2).err
     assert not Path("config.toml").exists()
 
 

@@ -17,13 +17,13 @@ import pytest
 from rich.console import Console
 
 from pipeline.cli.commands import tune
-from pipeline.cli.main import main
 from pipeline.config.loader import changed, leaves, load
 from pipeline.config.schema import Settings
 from pipeline.core.resources import bundled
 from pipeline.models.automatic import recognizer_name
 from pipeline.tuning.plan import Figures, Gpu, Machine, Need, Trial, Verdict
 from pipeline.tuning.trials import Tuned
+from tests.support.cli import Cli
 from tests.support.model_fixtures import pulled
 from tests.support.needs import needs_file
 
@@ -37,7 +37,10 @@ NEEDS = (Need("x [y]", "stt", 2 << 30),)
 
 
 def tuned(*, ok: bool, complete: bool = True) -> Tuned:
-    verdicts = [Verdict("stt", True, "all is well."), Verdict("memory", ok, "7 GB.", "Do this.")]
+    verdicts = [
+        Verdict("stt", True, "all is well."),
+        Verdict("memory", ok, "7 GB [b].", "Do this."),
+    ]
     chosen = {"stt.threads": 2, "translate.final.draft": 4}
     changes = {"translate.final.draft": 4}
     return Tuned(complete, MACHINE, TRIALS, chosen, changes, verdicts, NEEDS)
@@ -54,7 +57,7 @@ def test_everything_is_in_the_tables() -> None:
     for expected in (
         *("a machine, 4 cores", "threads 2", "20.0%", "123 ms", "chosen"),
         *("gpu_layers -1", "It [does] not fit."),
-        *("NO", "Do this.", "recognizer", "final translator"),
+        *("NO", "7 GB [b].", "Do this.", "recognizer", "final translator"),
     ):
         assert expected in text
     assert text.count("chosen") == 1
@@ -187,13 +190,10 @@ def test_ctrl_c_ends_it_with_what_it_has(folder: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_model_that_is_not_there(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_model_that_is_not_there(folder: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli) -> None:
     monkeypatch.chdir(folder)
     monkeypatch.setattr(os, "nice", lambda _: 0)  # the test process could not undo it
-    assert main(["tune", "--marian", "opus-mt-en-ed"]) == 1
-    out, err = capsys.readouterr()
+    out, err = cli("tune --marian opus-mt-en-ed", code=1)
     assert "translate.partial.model: " in err
     assert "opus-mt-en-es" in err, "the nearest name"
     assert "For config.toml" not in out

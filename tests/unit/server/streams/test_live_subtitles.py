@@ -7,6 +7,7 @@ import contextlib
 import re
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pysubs2
 from websockets.datastructures import Headers
@@ -36,6 +37,17 @@ class Streamed:
         for board, text in ((self.spanish, spanish), (self.french, french)):
             made = caption(key, source, text, final=True, lang=board.target)
             self.put(board, board.show(made))
+
+    def show(self, key: int, source: str, spanish: str, **how: Any) -> None:
+        """Show a caption in Spanish only."""
+        made = caption(key, source, spanish, **{"final": True, **how})
+        self.put(self.spanish, self.spanish.show(made))
+
+    def blank(self) -> None:
+        self.subtitles.set_blank(is_blank=True)
+
+    def unblank(self) -> None:
+        self.subtitles.set_blank(is_blank=False)
 
     def put(self, board: CaptionBoard, message: CaptionMessage | None) -> None:
         assert message
@@ -86,9 +98,9 @@ def test_off_the_record_reaches_the_spoken_words_too() -> None:
 
 def test_nothing_is_added_while_the_displays_are_blank() -> None:
     streamed = Streamed()
-    streamed.subtitles.set_blank(is_blank=True)
+    streamed.blank()
     streamed.say(1, "peace", "paz", "paix")
-    streamed.subtitles.set_blank(is_blank=False)
+    streamed.unblank()
     streamed.now_s += 10
     streamed.say(2, "grace", "gracia", "grâce")
     streamed.now_s += 20
@@ -99,12 +111,11 @@ def test_what_was_said_while_blank_stays_away_when_its_translation_comes_later()
     """A translator that failed catches up, newest first, when the displays are on again."""
     streamed = Streamed()
     board = streamed.spanish
-    streamed.put(board, board.show(caption(1, "peace", "paz", final=True)))
-    streamed.subtitles.set_blank(is_blank=True)
-    made = caption(2, "a secret", "a secret", final=True, engine="source", start_s=9.0, end_s=11.0)
-    streamed.put(board, board.show(made))
+    streamed.show(1, "peace", "paz")
+    streamed.blank()
+    streamed.show(2, "a secret", "a secret", engine="source", start_s=9.0, end_s=11.0)
     streamed.put(board, board.edit(1, "la paz"))  # said before, corrected meanwhile
-    streamed.subtitles.set_blank(is_blank=False)
+    streamed.unblank()
     streamed.put(board, board.retranslate(2, TargetText("es", "un secreto", "gemma")))
     streamed.now_s += 20
     assert (streamed.texts("es"), streamed.texts("en")) == (["la paz"], ["peace"])
@@ -112,13 +123,12 @@ def test_what_was_said_while_blank_stays_away_when_its_translation_comes_later()
 
 def test_what_began_while_blank_stays_away_when_its_final_comes_later() -> None:
     streamed = Streamed()
-    board = streamed.spanish
-    streamed.subtitles.set_blank(is_blank=True)
-    streamed.put(board, board.show(caption(1, "a sec", "un sec", final=False)))
-    streamed.subtitles.set_blank(is_blank=False)
-    streamed.put(board, board.show(caption(1, "a secret", "un secreto", final=True, end_s=1.5)))
-    streamed.put(board, board.reopen(1))
-    streamed.put(board, board.show(caption(1, "a secret.", "un secreto.", final=True, end_s=3.0)))
+    streamed.blank()
+    streamed.show(1, "a sec", "un sec", final=False)
+    streamed.unblank()
+    streamed.show(1, "a secret", "un secreto", end_s=1.5)
+    streamed.put(streamed.spanish, streamed.spanish.reopen(1))
+    streamed.show(1, "a secret.", "un secreto.", end_s=3.0)
     streamed.now_s += 20
     assert (streamed.texts("es"), streamed.texts("en")) == ([], [])
 
@@ -126,16 +136,13 @@ def test_what_began_while_blank_stays_away_when_its_final_comes_later() -> None:
 def test_what_began_while_blank_stays_away_though_no_caption_came_before_its_end() -> None:
     """A machine that has fallen behind makes no partials."""
     streamed = Streamed()
-    board = streamed.spanish
-    streamed.subtitles.set_blank(is_blank=True)
+    streamed.blank()
     streamed.now_s += 10
-    streamed.subtitles.set_blank(is_blank=False)
+    streamed.unblank()
     streamed.now_s += 3
-    late = caption(1, "a secret", "un secreto", final=True, start_s=2.0, end_s=8.0)
-    streamed.put(board, board.show(late))
+    streamed.show(1, "a secret", "un secreto", start_s=2.0, end_s=8.0)
     streamed.now_s += 6
-    new = caption(2, "peace", "paz", final=True, start_s=9.0, end_s=14.0)
-    streamed.put(board, board.show(new))
+    streamed.show(2, "peace", "paz", start_s=9.0, end_s=14.0)
     streamed.now_s += 20
     assert (streamed.texts("es"), streamed.texts("en")) == (["paz"], ["peace"])
 
