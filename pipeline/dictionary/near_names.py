@@ -84,11 +84,16 @@ class NearNames:
     """Whether all consonants must be equal, and everyday words alone never match."""
 
     def found(
-        self, text: str, unsure: Collection[int] = (), common: frozenset[str] = frozenset()
+        self,
+        text: str,
+        unsure: Collection[int] = (),
+        common: frozenset[str] = frozenset(),
+        known: Collection[str] = (),
     ) -> dict[str, str]:
         """Return the phrases of a text that nearly match a name, in lower case, with the name.
 
-        `unsure`: the indexes of the text's words that the recognizer was unsure of.
+        `unsure`: the indexes of the text's words that the recognizer was unsure of. Of the others a
+        `known` word is itself: "Assyria" is not the Syria of the notes.
         """
         spans = [match.span() for match in WORD.finditer(text)]
         # In the lexicon's form, because the lexicon looks up the result.
@@ -102,6 +107,8 @@ class NearNames:
                 words, is_unsure = heard[first:end], any(at in unsure for at in range(first, end))
                 is_everyday = all(_is_everyday(word, common) for word in words)
                 if not is_unsure and (is_everyday or self.only_unsure):
+                    continue
+                if not is_unsure and end - first == 1 and words[0].removesuffix("'s") in known:
                     continue
                 # A single everyday word is that word; several in a row may be a split name.
                 if is_everyday and (end - first == 1 or self.is_strict):

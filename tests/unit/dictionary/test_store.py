@@ -312,7 +312,8 @@ def test_what_cannot_be_written_is_told_and_changes_nothing(tmp_path: Path) -> N
         church.add("filly mun", "Philemon", UTC_NOW)
     assert caught.value.fix
     assert corrected(church.lexicon, "filly mun").text == "filly mun"
-    off = dictionary(tmp_path, **{"dictionary.enabled": False})
+    switch: dict[str, Any] = {"dictionary.enabled": False}
+    off = dictionary(tmp_path, **switch)
     with pytest.raises(DictionaryError, match="dictionary-off"):
         off.add("filly mun", "Philemon", UTC_NOW)
 
@@ -391,6 +392,23 @@ def test_translations_are_compared_with_names_of_the_church_and_of_the_notes(
     assert set(made.glossaries.names) == {"grace"}
 
 
+@pytest.mark.parametrize(
+    ("said", "written"),
+    [
+        ("They went to Assyria.", None),
+        ("Then Judea's king, an Israeli and Azariah came.", None),
+        ("They went to Sirya.", "They went to Syria."),
+    ],
+)
+def test_a_known_name_is_no_other_name_of_the_notes(
+    tmp_path: Path, said: str, written: str | None
+) -> None:
+    """With Syria in the notes Assyria became Syria, and Judea became Judah."""
+    made = dictionary(tmp_path)
+    made.names = near_names(["Syria", "Judah", "Israel", "Sarah"], set())
+    assert corrected(made.lexicon_for(said), said).text == (written or said)
+
+
 @pytest.mark.parametrize("heard", ["soul", "health", "help", "Hope", "it's", "sermon"])
 def test_a_rule_for_an_everyday_word_is_refused_and_says_why(heard: str) -> None:
     with pytest.raises(DictionaryError) as raised:
@@ -410,7 +428,7 @@ def test_a_language_without_a_list_refuses_nothing() -> None:
     require_rare("soul", "ko")
 
 
-BOTH = {"translate.source": ["en", "es"]}
+BOTH: dict[str, Any] = {"translate.source": ["en", "es"]}
 YOHANNES = '[[rule]]\nhear = "yo-hans"\nwrite = "Yohannes"\n'
 
 
