@@ -55,8 +55,8 @@ def session(
     dropped = Dropped(blocks=1, records=0, partials=4, drafts=0)
     records: list[Record] = [health_record(audio_s=0.0, dropped=dropped)]
     for number, each in enumerate(said, 1):
-        span = {"start_s": each.start_s, "end_s": each.end_s}
-        heard = {"stt_busy_ms": 0.0, "stt_ms": 50.0, "utc": utc(each.end_s / speed), **span}
+        span: dict[str, Any] = {"start_s": each.start_s, "end_s": each.end_s}
+        heard = span | {"stt_busy_ms": 0.0, "stt_ms": 50.0, "utc": utc(each.end_s / speed)}
         if each.filtered:
             records.append(record(number, each.source, filtered=each.filtered, **heard))
             continue
@@ -68,7 +68,7 @@ def session(
     return write_session(directory, captions, records=records)
 
 
-TIMES = {
+TIMES: dict[str, Any] = {
     "vad_wait_ms": 400.0,
     "partial_ms": 10.0,
     "final_busy_ms": 0.0,
