@@ -133,7 +133,9 @@ def _written(lexicon: Lexicon, raw: str) -> tuple[str, tuple[Correction, ...]]:
     for match in find(lexicon, raw):
         found = raw[match.start : match.end]
         written = _cased_like(found, match.write)
-        if written != found:  # correctly recognized text is no correction
+        # A listed name hears itself, and may be a common word: "we will hope" names nobody.
+        is_name = match.rule.hear == (match.rule.write,)
+        if written != found and not is_name:  # correctly recognized text is no correction
             corrections.append(Correction(match.rule.id, found, written, match.start))
             pieces += raw[done : match.start], written
             done = match.end

@@ -50,6 +50,8 @@ _UNSURE = 0.5
 _INSIDE = re.compile(r"[^.!?\"“\s]\s+$")
 """Text before a word that is not the first of a sentence."""
 _TWICE = re.compile(r"(.)\1+")
+_ENDINGS = ("s", "es", "e")
+"""With or without one of these a word is another form of a name: "Philistines", "Samaritaine"."""
 
 
 def skeleton(text: str) -> str:
@@ -82,11 +84,16 @@ class NearNames:
     """Whether all consonants must be equal, and everyday words alone never match."""
 
     def found(
-        self, text: str, unsure: Collection[int] = (), common: frozenset[str] = frozenset()
+        self,
+        text: str,
+        unsure: Collection[int] = (),
+        common: frozenset[str] = frozenset(),
+        known: Collection[str] = (),
     ) -> dict[str, str]:
         """Return the phrases of a text that nearly match a name, in lower case, with the name.
 
-        `unsure`: the indexes of the text's words that the recognizer was unsure of.
+        `unsure`: the indexes of the text's words that the recognizer was unsure of. Of the others a
+        `known` word is itself: "Assyria" is not the Syria of the notes.
         """
         spans = [match.span() for match in WORD.finditer(text)]
         # In the lexicon's form, because the lexicon looks up the result.
@@ -100,6 +107,8 @@ class NearNames:
                 words, is_unsure = heard[first:end], any(at in unsure for at in range(first, end))
                 is_everyday = all(_is_everyday(word, common) for word in words)
                 if not is_unsure and (is_everyday or self.only_unsure):
+                    continue
+                if not is_unsure and end - first == 1 and words[0].removesuffix("'s") in known:
                     continue
                 # A single everyday word is that word; several in a row may be a split name.
                 if is_everyday and (end - first == 1 or self.is_strict):
@@ -129,7 +138,7 @@ class NearNames:
         # Within a split name a recognizer writes short words only: "bed a nego".
         is_phrase = _SMALL & {bare[0], bare[-1], *(w for w in bare if len(w) > _SYLLABLE)}
         # A correctly recognized name must not absorb its neighbours.
-        if is_none or is_phrase or any(word in self.names for word in bare):
+        if is_none or is_phrase or any(map(self._is_form, bare)):
             return 0.0, ""
         joined = "".join([*words[:-1], bare[-1]])
         sound = skeleton(joined)
@@ -141,6 +150,11 @@ class NearNames:
         ]
         best = max(alike, default=(0.0, ""))
         return best if best[0] >= (_ALIKE_STRICT if is_strict else _ALIKE) else (0.0, "")
+
+    def _is_form(self, word: str) -> bool:
+        """Whether a word is a name, its plural or its feminine, or a name is that of the word."""
+        forms = {word, *(word + end for end in _ENDINGS), *map(word.removesuffix, _ENDINGS)}
+        return not self.names.keys().isdisjoint(forms)
 
 
 def near_names(names: Iterable[str], words: Collection[str]) -> NearNames:

@@ -45,6 +45,7 @@ class Dictionary:
         self._also_spoken = settings.translate.also_spoken
         # Now: during a service no file descriptor may be left.
         self._common = common_words(self._lang)
+        self._known = _known_words(self._lang)
         self._named = settings.dictionary.file != ""
         self.own = Path(settings.dictionary.file or Path(settings.session.directory) / OWN)
         """The church's own file. It may be missing unless the settings name it."""
@@ -121,7 +122,8 @@ class Dictionary:
         unsure = unsure_words(text, words)
         lexicon = self.lexicon
         # Notes first: `also` keeps a phrase that exists, and the notes are about this service.
-        if self.names and (near := self.names.found(text, unsure, self._common)):
+        notes = self.names
+        if notes and (near := notes.found(text, unsure, self._common, self._known)):
             lexicon = lexicon.also(near, "notes")
         for names in names_of(lexicon.rules, self._common, str(self.own)) if unsure else ():
             if near := names.found(text, unsure, self._common):
@@ -252,6 +254,14 @@ def common_words(lang: str) -> frozenset[str]:
         return frozenset()
     lines = file.read_text(encoding="utf-8").splitlines()
     return frozenset(word for line in lines if not line.startswith("#") for word in line.split())
+
+
+@lru_cache(maxsize=1)
+def _known_words(lang: str) -> frozenset[str]:
+    """Return rarer words and names, also those of the Bible; none but of English are known."""
+    if lang != "en":
+        return frozenset()
+    return frozenset(bundled("models", "doubt", "words_en.txt").read_text(encoding="utf-8").split())
 
 
 def require_rare(heard: str, lang: str) -> None:

@@ -24,7 +24,7 @@ from pipeline.config.schema import Settings
 from pipeline.config.section import Learn
 from pipeline.core.errors import LearningError, ProtocolError, reading
 from pipeline.core.formats import utc_now
-from pipeline.learning.data.folder import DataFolder
+from pipeline.learning.data.folder import FOCUS, DataFolder
 from pipeline.learning.data.pairs import LearningPair
 from pipeline.learning.data.terms import terms_in
 from pipeline.models.automatic import recognizer_name, translator_name
@@ -32,7 +32,6 @@ from pipeline.protocol.codec import parse_json
 from pipeline.session.reader import JOURNAL, sessions
 from pipeline.session.resume import in_use
 
-FOCUS = "focus.json"
 # Longer than a silent prayer or a long song, so that training does not start during either.
 QUIET_S = 1800.0
 """Without a caption for this long, an open session (of a machine always on) is no service."""
@@ -145,11 +144,11 @@ def run(
 
 def is_serving(directory: Path) -> bool:
     """Whether a service is running: an open session has had a caption lately."""
-    # Only the newest session can be open.
-    for folder in sessions(directory)[-1:]:
+    # Not only the newest: a rehearsal may begin and end meanwhile, or the clock be set back.
+    for folder in sessions(directory):
         journal = folder / JOURNAL
         try:
-            if in_use(journal) and time.time() - journal.stat().st_mtime < QUIET_S:
+            if time.time() - journal.stat().st_mtime < QUIET_S and in_use(journal):
                 return True
         # The folder may be deleted between the listing and this check.
         except OSError:

@@ -184,8 +184,8 @@ class Tuning:
         if reason := engine.degraded_reason.rstrip("."):
             raise EngineError("gpu-unavailable", f"It does not fit: {reason}.")
         lang = translate.source if role == "stt" else translate.target
-        # There is no golden text in that language, so only the figures count.
-        if translate.source not in golden.text:
+        # There is no golden sound or text in that language, so only the figures count.
+        if translate.source not in ((golden.spoken,) if role == "stt" else golden.text):
             return
         if isinstance(engine, RecognizerProcess):
             text = engine.recognize(golden.pcm, final=True).text

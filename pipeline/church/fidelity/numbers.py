@@ -60,7 +60,8 @@ _MILLION = 1_000_000
 _YEARS = range(1100, 2100)
 # The most digits of one number that `number_words` reads.
 _MOST_DIGITS = 12
-_YEARS_OF = ("años ", "años de los ")
+_SHORT_YEAR = ("'", "’", "oh ", "años ", "años de los ")
+"""What stands before a year in two digits."""
 _WORD_BEHIND = re.compile(r"\s+([^\W\d_]+)")
 # Between the parts of "nine oh one"; an "oh" is a zero.
 _IN_A_ROW = re.compile(r"[\s-]+(?:oh?[\s-]+)?", re.IGNORECASE)
@@ -156,12 +157,12 @@ def compare(
 
 
 def _is_said(said: Quantity, written: Quantity, texts: tuple[str, str]) -> bool:
-    """Whether two numbers match. A year may have two digits instead of four: "since '09" may be
-    "desde 2009", and "the 1940s" may be "los años cuarenta"."""
-    if texts[0][: said.start].endswith(("'", "’", "oh ")) and written.value % 100 == said.value:
-        return True
-    is_decade = texts[1].endswith(_YEARS_OF, 0, written.start)
-    return _equal(said, written) or (is_decade and said.value % 100 == written.value)
+    """Whether two numbers match. In either text a year may have two digits instead of four: "since
+    '09" may be "desde 2009", and "the 1940s" may be "los años cuarenta"."""
+    return _equal(said, written) or any(
+        text.endswith(_SHORT_YEAR, 0, one.start) and other.value % 100 == one.value
+        for one, other, text in ((said, written, texts[0]), (written, said, texts[1]))
+    )
 
 
 def _without_rows(

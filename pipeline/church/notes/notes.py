@@ -41,6 +41,8 @@ thursday friday saturday sunday january february march april june july august se
 november december
 """
 _EVERYBODY_KNOWS = frozenset(_KNOWN.split())
+_CAPITAL_NOUNS = frozenset({"de"})
+"""Languages that write every noun with a capital, which therefore tells nothing about names."""
 _LISTS = ("names", "verses", "numbers", "terms")
 """The fields of `Notes` that are ordered lists of entries."""
 
@@ -105,7 +107,10 @@ def renderings(notes: Notes) -> tuple[tuple[str, str], ...]:
 
 
 def _names(text: str, small: set[str], lang: str, known: Collection[str]) -> list[str]:
-    """Return the names of a text: words capitalized inside a sentence, never in lower case."""
+    """Return the names of a text: words capitalized inside a sentence, never in lower case.
+
+    In a language of capital nouns only known names: "Versammlungen" must not become "Versammlung".
+    """
     # The name of a Bible book belongs to a reference, which is found separately.
     books = {word.lower() for name in PRINTED.get(lang, ()) for word in name.split()}
     inside: Counter[str] = Counter()
@@ -114,7 +119,7 @@ def _names(text: str, small: set[str], lang: str, known: Collection[str]) -> lis
             # "Boaz's" is the name Boaz.
             name = re.sub(r"['’]s$", "", word)
             # The first word always has a capital.
-            if at or name in known:
+            if (at and lang not in _CAPITAL_NOUNS) or name in known:
                 inside[name] += 1
     return [
         word

@@ -30,6 +30,7 @@ from pipeline.learning.data.acceptance import (
 from pipeline.learning.data.folder import (
     CALIBRATION,
     CONFUSIONS,
+    FOCUS,
     LEDGER,
     MANIFEST,
     MODERATE,
@@ -184,6 +185,9 @@ def remove(data: DataFolder, session: str) -> bool:
             kept = [pair for pair in every if pair.session_id != session]
             if len(kept) < len(every):
                 data.write_pairs(name, kept)
+        # Both have words of all sessions, and are made anew.
+        for name in (FOCUS, CONFUSIONS):
+            (data.path / name).unlink(missing_ok=True)
         there = data.session_file(session).exists()
         data.session_file(session).unlink(missing_ok=True)
     if there:
@@ -204,7 +208,9 @@ def _hindrance(folder: Path) -> str:
 def _store(data: DataFolder, folder: Path, found: Harvest, entry: LedgerEntry) -> None:
     """Store a session's sound and pairs, and then the ledger's line."""
     with data.writing():
-        # A session that is read again may have lost recordings since.
+        # A session that is read again may have lost recordings since, and words of the focus.
+        if data.session_file(folder.name).exists():
+            (data.path / FOCUS).unlink(missing_ok=True)
         drop_sound(data.path, folder.name)
         keep_sound(data.path, folder, found.pairs)
     data.write_json(f"sessions/{folder.name}.json", found)

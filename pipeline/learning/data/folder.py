@@ -6,6 +6,7 @@
     audio/                      sound with metadata.jsonl, as Hugging Face `datasets` opens it
     confusions.json             misheard words and what was really said
     calibration.json            the score above which a pair is accepted
+    focus.json                  what to look at next, with the texts of captions to review
     ledger.jsonl                each collected session, with the hashes of its files
     manifest.json               how all this was made
 
@@ -43,6 +44,7 @@ PAIRS = "pairs.jsonl"
 MODERATE = "moderate.jsonl"
 CONFUSIONS = "confusions.json"
 CALIBRATION = "calibration.json"
+FOCUS = "focus.json"
 AUDIO = "audio"
 MANIFEST = "manifest.json"
 _HARVEST = TypeAdapter(Harvest)

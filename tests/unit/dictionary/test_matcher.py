@@ -265,6 +265,14 @@ def test_writing_what_is_heard_switches_a_rule_off() -> None:
         assert corrected(lexicon(PROPHET, off), text).corrections == ()
 
 
+def test_a_listed_name_changes_no_word_that_is_the_same() -> None:
+    """A member called Hope once gave "we Hope" in every caption, and Grace was not translated."""
+    names = lexicon('names = ["Hope", "Will", "Grace Okafor"]')
+    for text in ("We will hope.", "WILL you?", "Hope's grace", "the grace okafor's"):
+        assert corrected(names, text).text == text
+    assert names.hotwords(9) == "Hope, Will, Grace Okafor"
+
+
 def test_hotwords_are_the_marked_terms_the_church_first() -> None:
     shipped = """
     [[rule]]
@@ -285,14 +293,6 @@ def test_hotwords_are_the_marked_terms_the_church_first() -> None:
     assert lexicon(shipped, church).hotwords(2) == "Oyelaran, Golgotha"
     assert lexicon(shipped, repeated).hotwords(9) == "Oyelaran, Golgotha, Patmos"
     assert lexicon(shipped).hotwords(0) == ""
-
-
-@given(st.text())
-def test_text_without_a_phrase_is_unchanged(text: str) -> None:
-    rule = '[[rule]]\nhear = "no such phrase ever"\nwrite = "changed"'
-    result = corrected(lexicon(rule), text)
-    assert result.text == result.raw_text == text
-    assert result.corrections == ()
 
 
 @given(

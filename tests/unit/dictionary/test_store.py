@@ -111,12 +111,6 @@ CORRECT = (
 )
 
 
-def test_there_are_rules_for_every_kind_of_word() -> None:
-    written = {rule.write for rule in RULES}
-    assert len(RULES) >= 160
-    assert written >= {"sanctification", "Habakkuk", "Nebuchadnezzar", "Golgotha", "Holy Ghost"}
-
-
 def corrects_its_example(rule: Rule) -> bool:
     """Whether a rule turns its example into the promised text, for every heard form."""
     result = corrected(LEXICON, rule.example)
@@ -173,17 +167,6 @@ def test_everyday_english_and_sermon_are_untouched_in_one_breath_too(name: str) 
     assert changed([*texts, " ".join(texts)]) == []
 
 
-def test_a_garbled_sermon_comes_out_right() -> None:
-    heard = (
-        "turn with me to romance chapter eight, where the opossum paul writes of just a fiction "
-        "by faith, and the profit eyes aya saw the sun of god, the lam of god"
-    )
-    assert corrected(LEXICON, heard).text == (
-        "turn with me to Romans chapter eight, where the apostle Paul writes of justification "
-        "by faith, and the prophet Isaiah saw the Son of God, the Lamb of God"
-    )
-
-
 def test_every_hotword_reaches_the_recognizer() -> None:
     assert LEXICON.hotwords(HOTWORDS) == LEXICON.hotwords(len(RULES))
     assert "Nebuchadnezzar" in LEXICON.hotwords(HOTWORDS)
@@ -233,8 +216,8 @@ write = "Oyelaran"
 """
 
 
-def dictionary(directory: Path, file: str = "", **flags: Any) -> Dictionary:
-    given = {"session.directory": str(directory), "dictionary.file": file}
+def dictionary(directory: Path, own: str = "", **flags: Any) -> Dictionary:
+    given = {"session.directory": str(directory), "dictionary.file": own}
     return Dictionary(load(flags=given | flags).settings)
 
 
@@ -353,8 +336,8 @@ WORDS = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_
 def test_whatever_is_added_the_file_stays_valid(
     tmp_path_factory: pytest.TempPathFactory, pairs: list[tuple[str, str]]
 ) -> None:
-    no_shipped_rules: dict[str, Any] = {"translate.source": "sw"}
-    church = dictionary(tmp_path_factory.mktemp("sessions"), **no_shipped_rules)
+    # A language without shipped rules.
+    church = dictionary(tmp_path_factory.mktemp("sessions"), **{"translate.source": "sw"})
     added, refused = [], set[str]()
     for heard, write in pairs:
         try:
@@ -374,7 +357,7 @@ def test_a_file_of_more_than_a_megabyte_is_refused(tmp_path: Path) -> None:
     own = tmp_path / "own.toml"
     own.write_text("[lists.a.b]\nx = 1\n" * 60_000)
     with pytest.raises(DictionaryError) as caught:
-        Dictionary(load(None, {"dictionary.file": str(own)}).settings)
+        dictionary(tmp_path, str(own))
     assert caught.value.code == "dictionary-too-large"
     assert str(own) in caught.value.message
 
@@ -382,17 +365,17 @@ def test_a_file_of_more_than_a_megabyte_is_refused(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_where_no_file_can_be_opened_any_more_what_is_in_force_stays(tmp_path: Path) -> None:
     """Many connections take all descriptors: the check of the files must not end a service."""
-    dictionary = Dictionary(load(flags={"session.directory": str(tmp_path)}).settings)
+    made = dictionary(tmp_path)
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(
         resource.RLIMIT_NOFILE, (len(list(Path("/proc/self/fd").iterdir())) - 1, hard)
     )
     try:
-        assert not dictionary.changed()
+        assert not made.changed()
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-    assert dictionary.glossaries.of("es").find("the covenant of grace")
-    assert not dictionary.changed()
+    assert made.glossaries.of("es").find("the covenant of grace")
+    assert not made.changed()
 
 
 def test_translations_are_compared_with_names_of_the_church_and_of_the_notes(
@@ -400,13 +383,30 @@ def test_translations_are_compared_with_names_of_the_church_and_of_the_notes(
 ) -> None:
     made = dictionary(tmp_path)
     assert not made.glossaries.names  # the shipped rules name no member of a church
-    made.add("grase", "Grace", datetime(2026, 11, 28, tzinfo=UTC))
+    made.add("grase", "Grace", UTC_NOW)
     rule = made.hold("fayth", "Faith")
     made.names = near_names(["Hope"], set())
     assert set(made.glossaries.names) == {"grace", "faith", "hope"}
     made.release(rule)
     made.names = None
     assert set(made.glossaries.names) == {"grace"}
+
+
+@pytest.mark.parametrize(
+    ("said", "written"),
+    [
+        ("They went to Assyria.", None),
+        ("Then Judea's king, an Israeli and Azariah came.", None),
+        ("They went to Sirya.", "They went to Syria."),
+    ],
+)
+def test_a_known_name_is_no_other_name_of_the_notes(
+    tmp_path: Path, said: str, written: str | None
+) -> None:
+    """With Syria in the notes Assyria became Syria, and Judea became Judah."""
+    made = dictionary(tmp_path)
+    made.names = near_names(["Syria", "Judah", "Israel", "Sarah"], set())
+    assert corrected(made.lexicon_for(said), said).text == (written or said)
 
 
 @pytest.mark.parametrize("heard", ["soul", "health", "help", "Hope", "it's", "sermon"])
@@ -428,51 +428,50 @@ def test_a_language_without_a_list_refuses_nothing() -> None:
     require_rare("soul", "ko")
 
 
+BOTH: dict[str, Any] = {"translate.source": ["en", "es"]}
+YOHANNES = '[[rule]]\nhear = "yo-hans"\nwrite = "Yohannes"\n'
+
+
 def test_the_churchs_own_rules_hold_in_every_spoken_language(tmp_path: Path) -> None:
-    (tmp_path / "dictionary.toml").write_text('[[rule]]\nhear = "yo-hans"\nwrite = "Yohannes"\n')
-    flags = {"translate.source": ["en", "es"], "session.directory": str(tmp_path)}
-    settings = load(flags=flags).settings
-    dictionary = Dictionary(settings)
+    (tmp_path / "dictionary.toml").write_text(YOHANNES)
+    made = dictionary(tmp_path, **BOTH)
     heard = "Yo-Hans said sank to fication."
-    english, spanish = (dictionary.lexicon_for(heard, (), lang) for lang in ("en", "es"))
+    english, spanish = (made.lexicon_for(heard, (), lang) for lang in ("en", "es"))
     assert corrected(english, heard).text == "Yohannes said sanctification."
     assert corrected(spanish, heard).text == "Yohannes said sank to fication."
     # An operator's rule takes effect at once in both languages.
-    dictionary.hold("el sabet", "Elisabet")
-    assert corrected(dictionary.lexicon_of("es"), "el sabet").text == "Elisabet"
-    assert not dictionary.changed()
+    made.hold("el sabet", "Elisabet")
+    assert corrected(made.lexicon_of("es"), "el sabet").text == "Elisabet"
+    assert not made.changed()
     (tmp_path / "glossary.es-en.toml").write_text('term = [{ say = "gracia", write = "grace" }]\n')
-    assert dictionary.changed()
-    dictionary.take(Dictionary(settings))
-    assert dictionary.glossaries_of("es").of("en").find("La gracia de Dios.")
-    assert not dictionary.glossaries.of("en").find("La gracia de Dios.")
+    assert made.changed()
+    made.take(dictionary(tmp_path, **BOTH))
+    assert made.glossaries_of("es").of("en").find("La gracia de Dios.")
+    assert not made.glossaries.of("en").find("La gracia de Dios.")
 
 
 def test_a_mistake_in_one_file_puts_nothing_of_the_others_in_force(tmp_path: Path) -> None:
-    flags = {"translate.source": ["en", "es"], "session.directory": str(tmp_path)}
-    settings = load(flags=flags).settings
-    dictionary = Dictionary(settings)
-    (tmp_path / "dictionary.toml").write_text('[[rule]]\nhear = "yo-hans"\nwrite = "Yohannes"\n')
+    made = dictionary(tmp_path, **BOTH)
+    (tmp_path / "dictionary.toml").write_text(YOHANNES)
     entry = '[[term]]\nsay = "covenant"\nwrite = "alianza"\n'
     (tmp_path / "glossary.en-es.toml").write_text(entry)
     (tmp_path / "glossary.es-en.toml").write_text("term = [")
     with pytest.raises(DictionaryError, match=r"glossary\.es-en"):
-        dictionary.take(Dictionary(settings))
-    (found,) = dictionary.glossaries.of("es").find("covenant")
+        made.take(dictionary(tmp_path, **BOTH))
+    (found,) = made.glossaries.of("es").find("covenant")
     assert found.forms[0] == "pacto"
-    assert corrected(dictionary.lexicon, "yo-hans").text == "yo-hans"
+    assert corrected(made.lexicon, "yo-hans").text == "yo-hans"
     (tmp_path / "glossary.es-en.toml").unlink()
-    dictionary.take(Dictionary(settings))
-    (found,) = dictionary.glossaries.of("es").find("covenant")
+    made.take(dictionary(tmp_path, **BOTH))
+    (found,) = made.glossaries.of("es").find("covenant")
     assert found.forms[0] == "alianza"
 
 
 def test_rules_that_are_held_stay_in_force_all_through_a_reload(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made = load(flags={"session.directory": str(tmp_path)}).settings
-    dictionary, other = Dictionary(made), Dictionary(made)
-    rule = dictionary.hold("el sabet", "Elisabet")
+    made, other = dictionary(tmp_path), dictionary(tmp_path)
+    rule = made.hold("el sabet", "Elisabet")
     in_force: list[bool] = []
     tell = Dictionary._tell_names
 
@@ -481,5 +480,5 @@ def test_rules_that_are_held_stay_in_force_all_through_a_reload(
         tell(self)
 
     monkeypatch.setattr(Dictionary, "_tell_names", watched)
-    dictionary.take(other)
+    made.take(other)
     assert in_force == [True]

@@ -50,10 +50,7 @@ def test_each_caption_gets_its_own_estimate_and_what_was_filtered_none() -> None
     assert (doubtful.id, doubtful.flags) == (3, ("estimate:flag",))
 
 
-@pytest.mark.slow
-def test_the_agreement_can_be_that_of_what_is_meant(gemma_270m: Path) -> None:
-    meaning = MeaningAgreement(gemma_270m)
-    meaning.load()
+def test_the_agreement_can_be_that_of_what_is_meant(meaning: MeaningAgreement) -> None:
     live, alone = kept(final(), draft()), replace(kept(final(), draft()), agreement=None)
     again, still = judge_again([live, alone], meaning=meaning)
     assert again.agreement_by == "cosine"

@@ -5,40 +5,27 @@ from __future__ import annotations
 import io
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import orjson
 import pytest
 from rich.console import Console
 
-from pipeline.captions.board import CaptionBoard
 from pipeline.core.errors import SessionError
-from pipeline.core.formats import utc_now
-from pipeline.core.reports import Fault
-from pipeline.core.types import (
-    SAMPLE_RATE,
-    Caption,
-    Recognition,
-    Span,
-    Transcript,
-    Translation,
-    Utterance,
-)
 from pipeline.evaluation.reference import read_recording
 from pipeline.evaluation.score import Score, score, table
-from pipeline.records.events import EndEvent
+from pipeline.protocol.caption import CaptionMessage
+from pipeline.records.events import EndEvent, Record
 from pipeline.records.health import Dropped
-from pipeline.records.utterance import filtered_record, utterance_record
-from pipeline.session.recorder import SessionRecorder
+from pipeline.records.utterance import FinalRecord
 from pipeline.text.words import words
+from scripts.support.journal import message, record, utc
+from scripts.support.journal import session as write_session
 from scripts.support.records import health_record
 from tests.support.paths import ROOT
 
 SERMON = ROOT / "demo" / "sermon.json"
-STARTED = datetime(2026, 11, 22, 9, 30, tzinfo=UTC)
 
 
 @dataclass
@@ -60,77 +47,49 @@ def sermon(laps: int = 1) -> list[Said]:
     return [Said(s.start_s - 0.25, s.end_s + 0.1, s.source, s.target) for s in sentences]
 
 
-def no_fault(fault: Fault) -> None:
-    pytest.fail(str(fault))
-
-
 def session(
     directory: Path, said: Iterable[Said], *, audio_s: float | None, speed: float = 1.0
 ) -> Path:
-    """Write a session with the program's own classes; each final appears 600 ms after its end."""
-    recorder = SessionRecorder(
-        directory, source="en", targets=("es",), on_fault=no_fault, started_utc=STARTED
-    )
-    recorder.start()
-    board = CaptionBoard(recorder.folder.name, "en", "es", 200)
-    for number, each in enumerate(said):
-        utc = (STARTED + timedelta(seconds=each.end_s / speed)).isoformat()
-        first, last = round(each.start_s * SAMPLE_RATE), round(each.end_s * SAMPLE_RATE)
-        utterance = Utterance(
-            number, 1, True, "silence", first, last, np.zeros(1, np.float32), 50.0, 50.4
-        )
-        transcript = Transcript(
-            utterance,
-            "en",
-            each.source,
-            each.source,
-            Recognition(each.source),
-            filtered=each.filtered,
-            span=Span(50.4, 50.45),
-        )
-        if each.filtered:
-            recorder.record(filtered_record(transcript, mode="demo", utc=utc))
-            continue
-        other = " ".join(["Borrador", *each.target.split()[1:]])
-        draft = Caption(transcript, "es", other, "marian", False, span=Span(50.45, 50.46))
-        final = Caption(
-            transcript,
-            "es",
-            each.target,
-            each.engine,
-            final=True,
-            translation=Translation(each.target, each.engine, tokens=9),
-            span=Span(50.46, 50.59, busy_s=0.0),
-        )
-        message = board.show(final)
-        assert message is not None
-        recorder.caption(message, "es")
-        recorder.record(
-            utterance_record(
-                final,
-                draft=draft,
-                shown=[draft.text, final.text],
-                published_s=50.6,
-                first_shown_s=50.1,
-                mode="demo",
-                utc=utc,
-                queues={},
-            )
-        )
+    """Write a session; each final appears 600 ms after its end."""
+    captions: list[CaptionMessage] = []
     dropped = Dropped(blocks=1, records=0, partials=4, drafts=0)
-    recorder.record(health_record(audio_s=0.0, dropped=dropped))
+    records: list[Record] = [health_record(audio_s=0.0, dropped=dropped)]
+    for number, each in enumerate(said, 1):
+        span: dict[str, Any] = {"start_s": each.start_s, "end_s": each.end_s}
+        heard = span | {"stt_busy_ms": 0.0, "stt_ms": 50.0, "utc": utc(each.end_s / speed)}
+        if each.filtered:
+            records.append(record(number, each.source, filtered=each.filtered, **heard))
+            continue
+        final = FinalRecord(lang="es", text=each.target, engine=each.engine)
+        records.append(record(number, each.source, each.target, final=final, **TIMES, **heard))
+        captions.append(message(number, each.source, each.target, engine=each.engine, **span))
     if audio_s is not None:
-        recorder.record(EndEvent(utc=utc_now(), unfinished=0, audio_s=audio_s))
-    assert recorder.close(10.0)
-    return recorder.folder
+        records.append(EndEvent(utc=utc(audio_s), unfinished=0, audio_s=audio_s))
+    return write_session(directory, captions, records=records)
+
+
+TIMES: dict[str, Any] = {
+    "vad_wait_ms": 400.0,
+    "partial_ms": 10.0,
+    "final_busy_ms": 0.0,
+    "final_ms": 130.0,
+    "overhead_ms": 10.0,
+    "last_syllable_to_final_ms": 600.0,
+    "normalized_erasure": 1.0,
+}
+
+
+@pytest.fixture(scope="module")
+def perfect(tmp_path_factory: pytest.TempPathFactory) -> Score:
+    return scored(tmp_path_factory.mktemp("perfect"), sermon())
 
 
 def scored(tmp_path: Path, said: list[Said], audio_s: float | None = 136.9, **kw: Any) -> Score:
     return score(session(tmp_path, said, audio_s=audio_s, **kw), SERMON)
 
 
-def test_a_perfect_session(tmp_path: Path) -> None:
-    result = scored(tmp_path, sermon())
+def test_a_perfect_session(perfect: Score) -> None:
+    result = perfect
     sentences = len(sermon())
     assert (result.utterances, result.finals) == (sentences, sentences)
     assert (result.wer, result.chrf, result.bleu) == (0.0, 100.0, 100.0)
@@ -140,12 +99,12 @@ def test_a_perfect_session(tmp_path: Path) -> None:
     assert result.engines == {"gemma": sentences}
     assert result.filtered == {}
     assert result.dropped == {"blocks": 1, "records": 0, "partials": 4, "drafts": 0}
-    assert result.normalized_erasure == 1.0  # every draft begins with a different word
+    assert result.normalized_erasure == 1.0
     assert orjson.loads(orjson.dumps(asdict(result)))["finals"] == sentences
 
 
-def test_the_times_are_those_of_the_records(tmp_path: Path) -> None:
-    result = scored(tmp_path, sermon())
+def test_the_times_are_those_of_the_records(perfect: Score) -> None:
+    result = perfect
     assert result.last_syllable_to_final is not None
     assert result.last_syllable_to_final.p50 == result.last_syllable_to_final.max == 600.0
     # The detector put the end 100 ms behind the true one.

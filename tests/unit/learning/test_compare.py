@@ -70,27 +70,6 @@ def test_a_gemma_is_asked_as_it_was_trained(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_broken_model_is_worse(tmp_path: Path) -> None:
-    """The other model is the starter Gemma with a part of its weights set to zero."""
-    spoiled = SentenceSet("gate", tuple(read()[:30]))
-    loaded = load(flags={"session.directory": str(tmp_path)})
-    made = compare_translators(loaded, "gemma", ("tiny", str(shuffled(tmp_path))), [spoiled])
-    assert made.verdict == "keep"
-    assert any("chrF++ of gate -" in reason for reason in made.reasons)
-
-
-def shuffled(tmp_path: Path) -> Path:
-    """Return a copy of the starter Gemma with a part of its weights set to zero."""
-    (weights,) = bundled("models", "tiny", "gemma").glob("*.gguf")
-    copy = tmp_path / weights.name
-    content = bytearray(weights.read_bytes())
-    size = len(content)
-    content[size // 2 : size // 2 + size // 20] = bytes(size // 20)
-    copy.write_bytes(content)
-    return copy
-
-
-@pytest.mark.slow
 def test_recognizers_are_compared_by_their_wrong_words(tmp_path: Path) -> None:
     loaded = load(flags={"session.directory": str(tmp_path)})
     golden = bundled("demo", "golden.flac")

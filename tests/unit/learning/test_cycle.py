@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import time
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from pipeline.learning import cycle
 from pipeline.learning.cycle import QUIET_S, Step, is_serving, keep_focus, plan, read_focus, run
 from pipeline.learning.data.folder import DataFolder
 from pipeline.session.reader import JOURNAL
-from tests.support.services import GOOD, hold
+from tests.support.services import GOOD, STARTED, hold
 
 
 def due(train: str, *, monthly: bool) -> list[tuple[str, ...]]:
@@ -47,6 +48,8 @@ def test_it_waits_while_a_service_is_going_on(sessions: Path) -> None:
         with pytest.raises(LearningError) as raised:
             run([Step(("learn", "focus"))], [], directory=sessions, on_step=print)
         assert raised.value.code == "service-running"
+        hold(sessions, [GOOD], started=STARTED + timedelta(hours=1))
+        assert is_serving(sessions), "a rehearsal has begun and ended meanwhile"
         os.utime(journal, (0, time.time() - QUIET_S - 1))
         assert not is_serving(sessions), "the machine is on, but nobody has spoken for long"
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.config.loader import Loaded, load
+from pipeline.config.loader import load
 from pipeline.core.errors import ConfigError, LearningError
 from pipeline.core.resources import bundled
 from pipeline.learning.compare import COMPARISONS, ModelComparison, weights_of
@@ -68,18 +68,14 @@ def compared(data: DataFolder, model: Path, verdict: Advice, prompt: str = "") -
     COMPARISONS.append(data, comparison)
 
 
-def again(config: Path) -> Loaded:
-    return load(config)
-
-
 def test_the_next_start_uses_it_and_one_command_goes_back(
     config: Path, model: Path, data: DataFolder, tmp_path: Path
 ) -> None:
     before = config.read_text()
     compared(data, model, "deploy")
-    made = deploy(again(config), data, "gemma", model, "ours-1")
+    made = deploy(load(config), data, "gemma", model, "ours-1")
     assert made.before == {"translate.final.model": "starter"}
-    settings = again(config).settings
+    settings = load(config).settings
     assert settings.translate.final.model == "ours-1"
     used = resolve("gemma", "ours-1", ModelLibrary.of(settings))
     assert used.read_bytes() == model.read_bytes()
@@ -87,11 +83,11 @@ def test_the_next_start_uses_it_and_one_command_goes_back(
     manifest = ModelLibrary(tmp_path / "models").manifest("ours-1")
     assert manifest is not None
     assert (manifest.role, manifest.source) == ("gemma", "learn deploy")
-    rollback(again(config), data, "gemma")
+    rollback(load(config), data, "gemma")
     assert config.read_text() == before
     assert used.exists(), "it is kept"
     with pytest.raises(LearningError) as raised:
-        rollback(again(config), data, "gemma")
+        rollback(load(config), data, "gemma")
     assert raised.value.code == "nothing-deployed"
 
 
@@ -99,10 +95,10 @@ def test_a_model_is_asked_as_it_was_when_it_was_compared(
     config: Path, model: Path, data: DataFolder
 ) -> None:
     compared(data, model, "deploy", prompt="starter")
-    deploy(again(config), data, "gemma", model, "ours")
-    assert again(config).settings.translate.final.prompt == "starter"
-    rollback(again(config), data, "gemma")
-    assert again(config).settings.translate.final.prompt == "auto"
+    deploy(load(config), data, "gemma", model, "ours")
+    assert load(config).settings.translate.final.prompt == "starter"
+    rollback(load(config), data, "gemma")
+    assert load(config).settings.translate.final.prompt == "auto"
 
 
 @pytest.mark.slow
@@ -110,12 +106,12 @@ def test_two_deployments_are_taken_back_one_after_the_other(
     config: Path, model: Path, data: DataFolder
 ) -> None:
     for name in ("ours-1", "ours-2"):
-        deploy(again(config), data, "gemma", model, name, prompt="starter", force=True)
-    assert again(config).settings.translate.final.prompt == "starter"
-    rollback(again(config), data, "gemma")
-    assert again(config).settings.translate.final.model == "ours-1"
-    rollback(again(config), data, "gemma")
-    final = again(config).settings.translate.final
+        deploy(load(config), data, "gemma", model, name, prompt="starter", force=True)
+    assert load(config).settings.translate.final.prompt == "starter"
+    rollback(load(config), data, "gemma")
+    assert load(config).settings.translate.final.model == "ours-1"
+    rollback(load(config), data, "gemma")
+    final = load(config).settings.translate.final
     assert (final.model, final.prompt) == ("starter", "auto")
     assert [each.rollback for each in DEPLOYMENTS.read(data)] == [False, False, True, True]
 
@@ -126,17 +122,17 @@ def test_a_model_that_was_compared_with_an_earlier_one_stays_out(
     compared(data, model, "deploy")
     better = model.with_name("better.gguf")
     better.write_bytes(model.read_bytes() + b"better")
-    deploy(again(config), data, "gemma", better, "better", force=True)
+    deploy(load(config), data, "gemma", better, "better", force=True)
     with pytest.raises(LearningError) as raised:
-        deploy(again(config), data, "gemma", model, "ours")
+        deploy(load(config), data, "gemma", model, "ours")
     assert raised.value.code == "not-compared"
-    rollback(again(config), data, "gemma")
-    assert deploy(again(config), data, "gemma", model, "ours").name == "ours"
+    rollback(load(config), data, "gemma")
+    assert deploy(load(config), data, "gemma", model, "ours").name == "ours"
 
 
 def test_a_name_stands_for_one_model(config: Path, model: Path, data: DataFolder) -> None:
     """Two deployments of one day had one name: nothing was left to go back to."""
-    deploy(again(config), data, "gemma", model, "ours", force=True)
+    deploy(load(config), data, "gemma", model, "ours", force=True)
     better = model.with_name("better.gguf")
     better.write_bytes(model.read_bytes() + b"better")
     marian = bundled("models", "starter", "marian")
@@ -148,24 +144,24 @@ def test_a_name_stands_for_one_model(config: Path, model: Path, data: DataFolder
     ]
     for role, file, name in taken:
         with pytest.raises(LearningError) as raised:
-            deploy(again(config), data, role, file, name, force=True)
+            deploy(load(config), data, role, file, name, force=True)
         assert raised.value.code == "name-taken"
-    used = resolve("gemma", "ours", ModelLibrary.of(again(config).settings))
+    used = resolve("gemma", "ours", ModelLibrary.of(load(config).settings))
     assert used.read_bytes() == model.read_bytes()
-    deploy(again(config), data, "gemma", model, "ours", force=True)
+    deploy(load(config), data, "gemma", model, "ours", force=True)
 
 
 def test_a_rollback_that_was_killed_is_done_by_the_next_one(
     config: Path, model: Path, data: DataFolder
 ) -> None:
     for name in ("ours-1", "ours-2"):
-        deploy(again(config), data, "gemma", model, name, force=True)
+        deploy(load(config), data, "gemma", model, name, force=True)
     written = config.read_bytes()
-    rollback(again(config), data, "gemma")
+    rollback(load(config), data, "gemma")
     config.write_bytes(written)
     for name in ("ours-1", "starter"):
-        rollback(again(config), data, "gemma")
-        assert again(config).settings.translate.final.model == name
+        rollback(load(config), data, "gemma")
+        assert load(config).settings.translate.final.model == name
 
 
 @pytest.mark.parametrize(
@@ -178,16 +174,16 @@ def test_a_model_that_was_not_found_good_stays_out(
         compared(data, model, verdict)
     before = config.read_bytes()
     with pytest.raises(LearningError) as raised:
-        deploy(again(config), data, "gemma", model, "ours")
+        deploy(load(config), data, "gemma", model, "ours")
     assert raised.value.code == code
     assert config.read_bytes() == before
-    assert deploy(again(config), data, "gemma", model, "ours", force=True).name == "ours"
+    assert deploy(load(config), data, "gemma", model, "ours", force=True).name == "ours"
 
 
 def test_a_folder_of_ctranslate2_is_deployed_whole(config: Path, data: DataFolder) -> None:
     marian = bundled("models", "starter", "marian")
-    deploy(again(config), data, "marian", marian, "ours-marian", force=True)
-    settings = again(config).settings
+    deploy(load(config), data, "marian", marian, "ours-marian", force=True)
+    settings = load(config).settings
     used = resolve("marian", settings.translate.partial.model, ModelLibrary.of(settings))
     names = {path.name for path in marian.iterdir()}
     assert {path.name for path in used.iterdir()} == names | {"manifest.json"}
@@ -199,9 +195,9 @@ def test_what_cannot_be_deployed_changes_nothing(
     wrong = {("../out", model): "name-malformed", ("ours", Path("none.gguf")): "model-missing"}
     for (name, file), code in wrong.items():
         with pytest.raises(LearningError) as raised:
-            deploy(again(config), data, "gemma", file, name, force=True)
+            deploy(load(config), data, "gemma", file, name, force=True)
         assert raised.value.code == code
-    assert again(config).settings.translate.final.model == "starter"
+    assert load(config).settings.translate.final.model == "starter"
 
 
 def test_a_full_disk_leaves_the_model_in_use(
@@ -212,9 +208,9 @@ def test_a_full_disk_leaves_the_model_in_use(
 
     monkeypatch.setattr("pipeline.learning.deploy.shutil.copyfile", full)
     with pytest.raises(LearningError) as raised:
-        deploy(again(config), data, "gemma", model, "ours", force=True)
+        deploy(load(config), data, "gemma", model, "ours", force=True)
     assert raised.value.code == "models-unwritable"
-    assert again(config).settings.translate.final.model == "starter"
+    assert load(config).settings.translate.final.model == "starter"
     assert DEPLOYMENTS.read(data) == []
 
 
@@ -223,7 +219,7 @@ def test_a_key_that_something_else_sets_is_told(
 ) -> None:
     monkeypatch.setenv("STARK_TRANSLATE__TRANSLATE__FINAL__MODEL", "starter")
     with pytest.raises(LearningError) as raised:
-        deploy(again(config), data, "gemma", model, "ours", force=True)
+        deploy(load(config), data, "gemma", model, "ours", force=True)
     assert raised.value.code == "key-overridden"
 
 
@@ -240,7 +236,7 @@ def test_a_config_that_cannot_be_written_is_no_deployment(
     config: Path, model: Path, data: DataFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     compared(data, model, "deploy")
-    deploy(again(config), data, "gemma", model, "ours-1")
+    deploy(load(config), data, "gemma", model, "ours-1")
     written = config.read_text()
 
     def refuse(*_: object) -> None:
@@ -249,11 +245,11 @@ def test_a_config_that_cannot_be_written_is_no_deployment(
     with monkeypatch.context() as patch:
         patch.setattr("pipeline.config.editor.write", refuse)
         with pytest.raises(ConfigError):
-            deploy(again(config), data, "gemma", model, "ours-2")
+            deploy(load(config), data, "gemma", model, "ours-2")
         assert DEPLOYMENTS.read(data)[-1].after == {"translate.final.model": "ours-1"}
         with pytest.raises(ConfigError):
-            rollback(again(config), data, "gemma")
+            rollback(load(config), data, "gemma")
     assert config.read_text() == written
     assert DEPLOYMENTS.read(data)[-1].after == {"translate.final.model": "ours-1"}
-    rollback(again(config), data, "gemma")
+    rollback(load(config), data, "gemma")
     assert 'model = "starter"' in config.read_text()

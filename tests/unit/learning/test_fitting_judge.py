@@ -13,11 +13,10 @@ from pipeline.church.fidelity.doubt import OWN, Evidence, Judge, in_use, shipped
 from pipeline.core.errors import LearningError
 from pipeline.core.types import Check, Mode, Opinion, Word
 from pipeline.learning.fitting import evidence_of_record, fit_judge, reviewed, write_judge
-from pipeline.records.utterance import FinalRecord, judged
+from pipeline.records.utterance import FinalRecord, UtteranceRecord, judged
 from pipeline.review.store import Review
 from pipeline.session.reader import RECORDS
-from pipeline.session.recorder import SessionRecorder
-from scripts.support.journal import message
+from scripts.support.journal import message, session
 from scripts.support.records import utterance_record
 from tests.support.services import GOOD, decide, hold
 from tests.support.utterances import draft, final, kept
@@ -34,6 +33,13 @@ def evidence(folders: list[Path], told: list[Path] | None = None) -> list[tuple[
     """Return the evidence of what was reviewed; `told` gets the sessions that are left out."""
     left_out = [] if told is None else told
     return reviewed(folders, demos=False, on_skipped=lambda folder, _: left_out.append(folder))
+
+
+def in_doubt(key: int, said: str, target: str, mode: Mode = "live") -> UtteranceRecord:
+    """Return the record of a final of which the quick translator has an opinion."""
+    translated = FinalRecord(lang="es", text=target, engine="gemma", avg_logprob=-0.5)
+    opinion = Opinion(-1.0, -3.0, 0.4)
+    return judged(utterance_record(key, said, mode=mode, final=translated, opinion=opinion))
 
 
 def test_what_people_decided_is_learnt(tmp_path: Path) -> None:
@@ -79,25 +85,16 @@ def test_a_record_gives_the_evidence_of_its_final() -> None:
 def test_approving_an_operator_s_correction_does_not_approve_what_was_corrected(
     tmp_path: Path,
 ) -> None:
-    made = SessionRecorder(tmp_path, source="en", targets=("es",), on_fault=print)
-    made.start()
-    for key in (1, 2):
-        made.caption(message(key, "Turn to extra.", "Vayan a extra.", seq=key), "es")
-        record = replace(
-            utterance_record(key, "Turn to extra."),
-            final=FinalRecord(lang="es", text="Vayan a extra.", engine="gemma", avg_logprob=-0.5),
-            opinion=Opinion(-1.0, -3.0, 0.4),
-        )
-        made.record(judged(record))
-    heard = replace(message(1, "Turn to Ezra.", "Vayan a Esdras.", seq=3), corrected=True)
-    made.caption(heard, "es")
-    assert made.close(5.0)
-    with closing(Review(made.folder)) as review:
+    captions = [message(key, "Turn to extra.", "Vayan a extra.") for key in (1, 2)]
+    captions += [replace(message(1, "Turn to Ezra.", "Vayan a Esdras.", seq=3), corrected=True)]
+    records = [in_doubt(key, "Turn to extra.", "Vayan a extra.") for key in (1, 2)]
+    folder = session(tmp_path, captions, records=records)
+    with closing(Review(folder)) as review:
         for item in review.items():
             texts = {"source": item.source, "target": item.target}
             review.decide(item.id, "approved", reviewer="Ana", **texts)
         assert {item.source for item in review.items()} == {"Turn to Ezra.", "Turn to extra."}
-    assert len(evidence([made.folder])) == 1
+    assert len(evidence([folder])) == 1
 
 
 def test_finals_without_an_opinion_teach_nothing(tmp_path: Path) -> None:
@@ -110,15 +107,10 @@ def test_a_demo_teaches_nothing_and_a_damaged_session_costs_only_itself(tmp_path
     folders = []
     services: dict[str, Mode] = {"live": "live", "demo": "demo", "broken": "live"}
     for directory, mode in services.items():
-        made = SessionRecorder(tmp_path / directory, source="en", targets=("es",), on_fault=print)
-        made.start()
-        made.caption(message(1, GOOD.source, GOOD.target), "es")
-        record = utterance_record(1, GOOD.source, mode=mode)
-        translated = FinalRecord(lang="es", text=GOOD.target, engine="gemma", avg_logprob=-0.5)
-        made.record(judged(replace(record, final=translated, opinion=Opinion(-1.0, -3.0, 0.4))))
-        assert made.close(5.0)
-        decide(made.folder, 1, "approved", GOOD.source, GOOD.target)
-        folders.append(made.folder)
+        record = in_doubt(1, GOOD.source, GOOD.target, mode)
+        caption = message(1, GOOD.source, GOOD.target)
+        folders.append(session(tmp_path / directory, [caption], records=[record]))
+        decide(folders[-1], 1, "approved", GOOD.source, GOOD.target)
     live, demo, broken = folders
     (broken / RECORDS).write_bytes(b"{\n{\n")
     told: list[Path] = []

@@ -209,11 +209,6 @@ def test_several_exclusions_are_all_told() -> None:
     )
 
 
-def test_the_weights_add_up_to_one() -> None:
-    weights = THRESHOLDS.stt_weight, THRESHOLDS.estimate_weight, THRESHOLDS.agreement_weight
-    assert sum(weights) == pytest.approx(1.0)
-
-
 MAYBE = st.none() | st.floats(0, 1)
 
 

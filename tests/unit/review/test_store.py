@@ -270,11 +270,6 @@ def test_a_line_that_makes_no_sense_is_named(folder: Path, file: str, line: byte
         Review(folder)
 
 
-def test_items_are_read_as_they_were_written(folder: Path, review: Review) -> None:
-    written = lines(folder / QUEUE)
-    assert [orjson.loads(orjson.dumps(asdict(item))) for item in review._items.values()] == written
-
-
 def test_rejected_speech_is_reviewed_and_a_piece_is_shown_in_its_sentence(tmp_path: Path) -> None:
     bad = Said(source="that every diagnosis is good.", target="Nada.", translated=-0.9, draft="xyz")
     before = Said(source="He does not say.", target="Él no dice.")

@@ -5,8 +5,6 @@ from __future__ import annotations
 import xml.etree.ElementTree as ET
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from markupsafe import Markup
 
 from pipeline.review.svg import (
@@ -18,7 +16,6 @@ from pipeline.review.svg import (
     tag,
     timeline,
 )
-from tests.support.pages import Reader
 
 
 def shapes(plot: Markup, kind: str) -> list[dict[str, float]]:
@@ -73,10 +70,3 @@ def test_an_element_is_written_to_the_letter() -> None:
     )
     assert join(Markup("<br>"), "<br>") == "<br>&lt;br&gt;"
     assert printable("a\x00b\x1b[31m\tc") == "a\ufffdb\ufffd[31m\tc"
-
-
-@given(st.text(st.characters(exclude_categories=["Cc", "Cs"])))
-def test_text_comes_back_as_it_was(said: str) -> None:
-    read = Reader(tag("p", said, title=said))
-    assert read.elements == [("p", (("title", said),))]
-    assert read.text == said

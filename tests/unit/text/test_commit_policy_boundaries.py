@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from pipeline.text.commit_policy import HALF, begins_word, cut_to_words, last_word
-
-PIECES = st.lists(st.sampled_from(["\u2581la", "\u2581paz", "es", ".", ",", "神", "は", HALF]))
 
 
 @pytest.mark.parametrize(
@@ -56,11 +52,3 @@ def test_a_cut_goes_back_to_the_end_of_a_word() -> None:
 )
 def test_where_the_last_word_begins(pieces: list[str], first: int) -> None:
     assert last_word(pieces) == first
-
-
-@given(PIECES, st.integers(0, 30), st.integers(0, 30))
-def test_a_cut_is_never_beyond_nor_below(pieces: list[str], count: int, least: int) -> None:
-    count, least = min(count, len(pieces)), min(least, len(pieces))
-    cut = cut_to_words(pieces, count, least)
-    assert least <= cut <= max(count, least)
-    assert 0 <= last_word(pieces) <= len(pieces)

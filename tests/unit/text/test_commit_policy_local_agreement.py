@@ -6,12 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.text.commit_policy import (
-    Stabilizer,
-    agreed,
-    common_beginning,
-    revised_words,
-)
+from pipeline.text.commit_policy import Stabilizer, agreed, revised_words
 
 
 def test_half_a_word_is_not_stable() -> None:
@@ -28,23 +23,6 @@ def test_another_utterance_starts_anew() -> None:
     stabilizer = Stabilizer()
     stabilizer.push(1, "El Señor")
     assert stabilizer.push(2, "El Señor") == 0
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "count"),
-    [
-        (["Dios", "es"], ["Dios", "es", "bueno"], 2),
-        (["Dios", "es", "bueno"], ["Dios", "es"], 2),
-        ([7, 8, 9], [7, 1, 9], 1),
-        ([7], [8], 0),
-        ([], [7], 0),
-        ([], [], 0),
-    ],
-)
-def test_what_two_texts_begin_with_ends_where_they_part_or_the_shorter_ends(
-    old: list[object], new: list[object], count: int
-) -> None:
-    assert common_beginning(old, new) == common_beginning(new, old) == count
 
 
 @given(st.text("ab ", max_size=30), st.text("ab ", max_size=30))

@@ -166,10 +166,3 @@ def test_a_sentence_that_goes_on_from_what_stands_only_grows(
         text = "".join(pieces)[: policy.push([made])]
         assert text.startswith(shown)
         shown = text
-
-
-@given(st.lists(st.lists(st.text("ab", max_size=2), max_size=3).map(tuple)), st.integers(1, 4))
-def test_regrouping_loses_nothing(pieces: list[tuple[str, ...]], count: int) -> None:
-    made = regrouped(tuple(pieces), count)
-    assert [p for each in made for p in each] == [p for each in pieces for p in each]
-    assert len(made) <= max(count, 0) or len(pieces) <= count

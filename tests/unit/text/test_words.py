@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.dictionary.rules import key
-from pipeline.text.words import WORD, behind, elided, is_free, is_unspaced, length, words
+from pipeline.text.words import behind, elided, is_free, is_unspaced, length, words
 
 
 @pytest.mark.parametrize(
@@ -49,12 +48,6 @@ def test_a_sign_of_several_letters_is_as_long_as_they_are() -> None:
     assert length("하나님은 사랑") == 6 * 2.5 + 1
     assert length("אור العالم") == 9 * 1.25 + 1
     assert length("") == 0
-
-
-def test_the_dictionary_compares_by_the_same_words() -> None:
-    text = "Don’t, परमेश्वर 神は!"
-    assert key(text).split() == words(text)
-    assert [match.group() for match in WORD.finditer("a-b")] == ["a", "b"]
 
 
 @pytest.mark.parametrize(

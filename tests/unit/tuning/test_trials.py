@@ -12,9 +12,10 @@ from pipeline.config.schema import Settings
 from pipeline.core.errors import EngineError, ModelError
 from pipeline.core.resources import bundled
 from pipeline.models.registry import Role
+from pipeline.tuning import trials
 from pipeline.tuning.plan import Figures, Gpu, Machine, Step, Trial, Values
 from pipeline.tuning.trials import Tuning
-from pipeline.tuning.workload import Work
+from pipeline.tuning.workload import Job, Work
 from tests.support.needs import needs_file
 
 GIB = 1 << 30
@@ -129,6 +130,34 @@ def test_roles_are_those_that_the_settings_ask_for() -> None:
     assert roles({}) == ["stt", "marian", "gemma"]
     assert roles({"translate.final.engine": "marian"}) == ["stt", "marian"]
     assert roles({"translate.partial.engine": "none"}) == ["stt", "gemma"]
+
+
+class Once(Tuning):
+    """Tries one setting of the real recognizer, on the golden recording only."""
+
+    def steps(self, role: Role) -> list[Step]:
+        return [Step(({"stt.threads": 2},))]
+
+    def _work(self, role: Role) -> Work:
+        return Work((Job(lambda engine: engine.recognize(self._golden.pcm, final=True)),), 3.2)
+
+
+@pytest.mark.slow
+def test_a_recognizer_of_another_language_need_not_understand_the_english_recording(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Spanish words were looked for in it, so that nothing could be tuned.
+
+    No recognizer of Spanish ships: the English one stands for it.
+    """
+    make = trials._engine
+    english = {"translate.source": "en", "translate.target": "es"}
+    monkeypatch.setattr(
+        trials, "_engine", lambda role, settings: make(role, changed(settings, english))
+    )
+    spanish = changed(Settings(), {"translate.source": "es", "translate.target": "en"})
+    (trial,) = Once(spanish, MACHINE, limit_s=0.1).run("stt")
+    assert trial.figures is not None, trial.problem
 
 
 class Brief(Tuning):

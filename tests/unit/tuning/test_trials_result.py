@@ -2,6 +2,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from pipeline.config.loader import changed
 from pipeline.config.schema import Settings
 from pipeline.core.resources import bundled
@@ -50,25 +52,20 @@ def test_all_is_well() -> None:
     assert changed(Settings(), tuned.changes).stt.threads == 4
 
 
-def test_one_that_is_too_slow_spoils_it() -> None:
-    tuned = concluded(busy=0.3)
+@pytest.mark.parametrize(
+    ("busy", "machine", "what"),
+    [
+        (0.3, MACHINE, "marian"),
+        (0.2, replace(MACHINE, cores=0), "together"),
+        (0.1, replace(MACHINE, ram_free_bytes=300_000_000), "memory"),
+        (0.1, replace(MACHINE, busy=0.9), "processor"),
+    ],
+    ids=["one too slow", "too few cores", "too little memory", "a busy machine"],
+)
+def test_one_reason_spoils_it(busy: float, machine: Machine, what: str) -> None:
+    tuned = concluded(busy=busy, machine=machine)
     assert not tuned.ok
-    assert [verdict.what for verdict in tuned.verdicts if not verdict.ok] == ["marian"]
-
-
-def test_too_few_cores_for_all_spoil_it() -> None:
-    tuned = concluded(busy=0.2, machine=replace(MACHINE, cores=0))
-    assert [verdict.what for verdict in tuned.verdicts if not verdict.ok] == ["together"]
-
-
-def test_too_little_memory_spoils_it() -> None:
-    tuned = concluded(machine=replace(MACHINE, ram_free_bytes=300_000_000))
-    assert [verdict.what for verdict in tuned.verdicts if not verdict.ok] == ["memory"]
-
-
-def test_a_busy_machine_spoils_it() -> None:
-    tuned = concluded(machine=replace(MACHINE, busy=0.9))
-    assert [verdict.what for verdict in tuned.verdicts if not verdict.ok] == ["processor"]
+    assert [verdict.what for verdict in tuned.verdicts if not verdict.ok] == [what]
 
 
 def test_what_was_ended_early_is_never_well() -> None:

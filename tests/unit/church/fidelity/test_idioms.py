@@ -12,9 +12,8 @@ from pipeline.core.resources import bundled
 FILES = sorted(bundled("languages", "idioms").glob("*.toml"))
 
 
-@pytest.mark.parametrize(
-    ("said", "plain"),
-    [
+PLAIN = {
+    "a verb keeps its form": [
         ("He spilled the beans.", "He revealed the secret."),
         ("Don’t spill the beans.", "Don’t reveal the secret."),
         ("Hang in there, church.", "Persevere, church."),
@@ -37,14 +36,7 @@ FILES = sorted(bundled("languages", "idioms").glob("*.toml"))
         ("We can't quite put our foot down.", "We can't quite insist."),
         ("I am turning over a new leaf.", "I am beginning a new life."),
     ],
-)
-def test_a_verb_keeps_its_form(said: str, plain: str) -> None:
-    assert plainly(said, "en") == plain
-
-
-@pytest.mark.parametrize(
-    ("said", "plain"),
-    [
+    "who and what is meant stays": [
         ("It gets under John's skin.", "It annoys John."),
         ("It gets under my skin.", "It annoys me."),
         ("It slipped her mind to pray.", "She forgot to pray."),
@@ -59,14 +51,7 @@ def test_a_verb_keeps_its_form(said: str, plain: str) -> None:
         ("Lift up the Johnson family in prayer.", "Pray for the Johnson family."),
         ("She put her career on the line.", "She risked her career."),
     ],
-)  # fmt: skip
-def test_who_and_what_is_meant_stays(said: str, plain: str) -> None:
-    assert plainly(said, "en") == plain
-
-
-@pytest.mark.parametrize(
-    ("said", "plain"),
-    [
+    "the words around it decide": [
         ("He sobbed, and we sob.", "He wept bitterly, and we weep bitterly."),
         ("She has been sobbing to sob.", "She has been weeping bitterly to weep bitterly."),
         ("The sob is over.", "The sob is over."),
@@ -88,9 +73,21 @@ def test_who_and_what_is_meant_stays(said: str, plain: str) -> None:
         ("She was so hopeless.", "She was so hopeless."),
         ("The church's hopeless.", "The church's hopeless."),
     ],
-)
-def test_the_words_around_it_decide(said: str, plain: str) -> None:
+    "plain words fit their sentence": [
+        ("He is a stubborn man.", "He is an obstinate man."),
+        ("She had an unhelpful idea.", "She had a useless idea."),
+        ("Plan A immediately is fake.", "Plan A immediately is false."),
+        ("We prayed. Weary people came.", "We prayed. Tired people came."),
+        ("I am grieved, and they were grieved.", "I am very sad, and they were very sad."),
+        ("He will surely thrust you out.", "He will surely push you out."),
+    ],
+}
+
+
+@pytest.mark.parametrize(("said", "plain"), [each for table in PLAIN.values() for each in table])
+def test_a_figure_of_speech_is_said_plainly_and_fits(said: str, plain: str) -> None:
     assert plainly(said, "en") == plain
+    assert plainly(said, "de") == said, "a language without a file"
 
 
 @pytest.mark.parametrize(
@@ -134,25 +131,6 @@ def test_the_words_around_it_decide(said: str, plain: str) -> None:
 )
 def test_what_is_meant_literally_is_left_alone(said: str) -> None:
     assert plainly(said, "en") == said
-
-
-@pytest.mark.parametrize(
-    ("said", "plain"),
-    [
-        ("He is a stubborn man.", "He is an obstinate man."),
-        ("She had an unhelpful idea.", "She had a useless idea."),
-        ("Plan A immediately is fake.", "Plan A immediately is false."),
-        ("We prayed. Weary people came.", "We prayed. Tired people came."),
-        ("I am grieved, and they were grieved.", "I am very sad, and they were very sad."),
-        ("He will surely thrust you out.", "He will surely push you out."),
-    ],
-)
-def test_plain_words_fit_their_sentence(said: str, plain: str) -> None:
-    assert plainly(said, "en") == plain
-
-
-def test_a_language_without_a_file_is_left_alone() -> None:
-    assert plainly("He beat around the bush.", "de") == "He beat around the bush."
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)

@@ -63,6 +63,13 @@ def test_what_stands_small_elsewhere_and_what_everybody_knows_is_no_name() -> No
     assert notes.names == ()
 
 
+def test_where_every_noun_has_a_capital_only_known_names_are_names() -> None:
+    """German notes once made "Versammlung" of each "Versammlungen" that was heard."""
+    text = "Heute dient Bonhoeffer der Versammlung. Dort predigt Okafor die Gerechtigkeit."
+    assert draw(text, "de", {"Okafor"}).names == ("Okafor",)
+    assert draw(text, "nl").names == ("Bonhoeffer", "Versammlung", "Okafor", "Gerechtigkeit")
+
+
 def test_what_people_have_corrected_is_read_back() -> None:
     notes = draw(SERMON, "en")
     content = written(notes, "sermon.docx")

@@ -71,11 +71,6 @@ def pdf(path: Path, text: str, pages: int = 1, times: int = 1) -> Path:
     return path
 
 
-def test_a_word_file_is_its_paragraphs(tmp_path: Path) -> None:
-    path = docx(tmp_path / "a.docx", "In the beginning", "Nebuchadnezzar the king")
-    assert read(path) == "In the beginning\nNebuchadnezzar the king"
-
-
 def test_markdown_is_read_without_its_marks_and_text_in_any_encoding(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text("# Grace\n\n* **Ruth** 1:16\n", "utf-8")
     assert read(tmp_path / "a.md").split() == ["Grace", "Ruth", "1:16"]

@@ -77,22 +77,6 @@ def test_an_index_that_is_missing_broken_or_of_another_version_says_what_to_do(
         assert code() == "verses-broken"
 
 
-def test_an_index_of_other_bibles_than_there_are_is_old(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    edition = Edition("x", "en", "X", "-", {(43, 11, 35): "Jesus wept."})
-    marks = {"x": "1", "y": "1", "z": "1"}
-    verse_index.build([edition], verse_index.folder("en"), marks)
-    monkeypatch.setattr(verse_index, "sources", lambda _: marks)
-    assert verse_index.load_built("en").editions == ("x",)
-    monkeypatch.setattr(verse_index, "sources", lambda _: {"a": "1", "x": "1", "y": "2"})
-    with pytest.raises(VersesError) as error:
-        verse_index.load_built("en")
-    assert error.value.code == "verses-outdated"
-    assert error.value.message.endswith("a new; y changed; z gone.")
-
-
 def test_the_format_is_raised_when_the_same_text_makes_another_index(tmp_path: Path) -> None:
     """If this fails, raise `_FORMAT` and put the new digest here: existing indexes are outdated."""
     text = "¡Jehová, mi PASTOR: “nada” — l’Éternel don't 3 Ça pro-fe ñandú!"

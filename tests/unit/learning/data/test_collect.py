@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import timedelta
 from pathlib import Path
 
 import orjson
 import pytest
 
-from pipeline.captions.redaction import MARK
+from pipeline.captions.redaction import MARK, Redaction
 from pipeline.config.section import Session as SessionSettings
 from pipeline.core.errors import LearningError
 from pipeline.dictionary.rules import Rule
@@ -21,6 +21,7 @@ from pipeline.learning.data.folder import DataFolder, last_lesson
 from pipeline.protocol.caption import SourceText
 from pipeline.records.utterance import FinalRecord, judged
 from pipeline.session.recorder import SessionRecorder
+from pipeline.session.redact import finish_purges
 from scripts.support.journal import message
 from scripts.support.records import utterance_record
 from tests.support.services import GOOD, NAME, STARTED, UNSURE, WRONG, Said, decide, hold
@@ -90,12 +91,30 @@ def test_what_is_off_the_record_leaves_the_data_folder(tmp_path: Path, data: Dat
     gather(data, folder)
     assert texts(data) == [GOOD.source]
     assert (data.path / "audio" / f"{NAME}-000001.flac").exists()
+    assert [each.text for each in keep_focus(data, tmp_path).review] == [UNSURE.source]
     (folder / MARK).write_bytes(b"[]")
     made = gather(data, folder)
     assert [each.session for each in made.skipped] == [NAME]
-    left = [path for path in data.path.rglob("*") if path.is_file()]
-    assert [path.name for path in left if GOOD.source.encode() in path.read_bytes()] == []
+    assert kept_texts(data) == []
     assert list((data.path / "audio").glob("*.flac")) == []
+
+
+def kept_texts(data: DataFolder) -> list[str]:
+    """Return which of the two sentences are in a file of the data folder."""
+    files = b"".join(path.read_bytes() for path in data.path.rglob("*") if path.is_file())
+    return [each.source for each in (GOOD, UNSURE) if each.source.encode() in files]
+
+
+def test_what_went_off_the_record_after_a_collection_is_gone_with_the_next(
+    tmp_path: Path, data: DataFolder
+) -> None:
+    folder = hold(tmp_path, [GOOD, UNSURE])
+    gather(data, folder)
+    keep_focus(data, tmp_path)
+    (folder / MARK).write_bytes(orjson.dumps([asdict(Redaction(15.0, 30.0))]))
+    finish_purges(tmp_path)
+    assert gather(data, folder).new == (NAME,)
+    assert kept_texts(data) == [GOOD.source]
 
 
 def test_a_session_that_is_removed_leaves_nothing_but_a_line(

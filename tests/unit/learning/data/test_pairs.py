@@ -50,10 +50,6 @@ def test_a_line_has_the_names_that_other_programs_look_for() -> None:
     assert "text" not in line
 
 
-def test_a_line_is_read_back_as_it_was() -> None:
-    assert parse_line(pair_line(PAIR)) == PAIR
-
-
 def test_a_file_that_is_not_ours_is_told_with_its_line(tmp_path: Path) -> None:
     path = tmp_path / "pairs.jsonl"
     assert read_pairs(path) == []
