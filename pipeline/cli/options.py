@@ -164,7 +164,7 @@ def assignment(text: str) -> tuple[str, Any]:
     try:
         # Numbers, true and lists are TOML as typed. Words are not, because shells remove quotes.
         return key.strip(), tomllib.loads(f"value = {value}")["value"]
-    except tomllib.TOMLDecodeError:
+    except ValueError:  # also a number of thousands of digits
         return key.strip(), value
 
 

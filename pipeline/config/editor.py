@@ -77,7 +77,7 @@ def write(
         # As in the loader: Notepad writes a byte order mark. It is not written again.
         old = content.decode("utf-8-sig")
         tomllib.loads(old)
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except ValueError as error:  # also of UTF-8, and a number of thousands of digits
         raise ConfigError("config-not-toml", f"{file} is not valid TOML: {error}.") from None
     new = edit(old, changes)
     diff = "\n".join(

@@ -186,7 +186,7 @@ def parse(content: str, where: str) -> Notes:
     """Parse a file from `written`. Raises NotesError (notes-broken)."""
     try:
         said = tomllib.loads(content)
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:  # also a number of thousands of digits
         message = f"{where}: {error}"
         raise NotesError("notes-broken", message, "Correct the line, or draw them again.") from None
     lists = {}

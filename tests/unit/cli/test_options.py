@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.cli.options import add_command, add_languages, number, settings_of
+from pipeline.cli.options import add_command, add_languages, assignment, number, settings_of
 from pipeline.config.schema import Settings
 from pipeline.core.errors import ConfigError
 from tests.support.cli import Cli
@@ -78,3 +78,10 @@ def test_a_number_out_of_its_range_is_refused(typed: str) -> None:
     ):
         number(float, 0.5, 9)(typed)
     assert number(float, 0.5, 9)("0.5") == 0.5
+
+
+def test_a_value_that_is_no_toml_is_text() -> None:
+    assert assignment("vad.hold_ms=20") == ("vad.hold_ms", 20)
+    assert assignment("stt.model = tiny") == ("stt.model", " tiny")
+    long = "1" * 5000  # Python makes no number of it
+    assert assignment(f"vad.hold_ms={long}") == ("vad.hold_ms", long)

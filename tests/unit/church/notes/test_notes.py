@@ -97,7 +97,16 @@ def test_notes_of_any_kind_are_read(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "content", ["names = [", 'names = "one"', "verses = 3", "names = [1]", 'verses = [""]']
+    "content",
+    [
+        "names = [",
+        'names = "one"',
+        "verses = 3",
+        "names = [1]",
+        'verses = [""]',
+        "x = 1" + "0" * 4999,
+    ],
+    ids=lambda content: content[:12],
 )
 def test_a_file_with_a_mistake_is_named(content: str) -> None:
     with pytest.raises(NotesError, match=r"notes\.toml.*notes-broken"):
