@@ -32,7 +32,7 @@ class Fed:
         self.screen.__enter__()
         self.stream.__enter__()
         self.feed.start(print)
-        self.shows("")  # what a killed daemon has left there goes at the start
+        self.shows("")  # sent at the start
         self.screen.sent.clear()
         return self
 
@@ -62,6 +62,12 @@ class Fed:
         """Wait until the stream has so many captions; return their texts."""
         until(lambda: len(self.stream.sent) == count)
         return [each.body.decode().splitlines()[1] for each in self.stream.sent]
+
+
+def test_what_a_daemon_that_was_killed_has_left_on_a_screen_goes_at_the_start() -> None:
+    with Fed() as fed:  # it waits until the screen is empty
+        fed.give(fed.put(1, "uno"))
+        fed.shows("uno")
 
 
 def test_a_screen_has_the_newest_final_and_loses_what_is_hidden() -> None:
