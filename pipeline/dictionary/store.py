@@ -7,9 +7,9 @@ Operators' rules are appended to the church's own file; the rest of that file ne
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from pipeline.config.schema import Settings
@@ -45,7 +45,7 @@ class Dictionary:
         self._also_spoken = settings.translate.also_spoken
         # Now: during a service no file descriptor may be left.
         self._common = common_words(self._lang)
-        self._known = _known_words(self._lang)
+        self._known = known_words(self._lang)
         self._named = settings.dictionary.file != ""
         self.own = Path(settings.dictionary.file or Path(settings.session.directory) / OWN)
         """The church's own file. It may be missing unless the settings name it."""
@@ -256,12 +256,16 @@ def common_words(lang: str) -> frozenset[str]:
     return frozenset(word for line in lines if not line.startswith("#") for word in line.split())
 
 
-@lru_cache(maxsize=1)
-def _known_words(lang: str) -> frozenset[str]:
-    """Return rarer words and names, also those of the Bible; none but of English are known."""
+@cache
+def known_words(lang: str) -> Mapping[str, int]:
+    """Return the words that translators have learnt, from 1 (seldom) to 7; only English is counted.
+
+    The names of the Bible are among them.
+    """
     if lang != "en":
-        return frozenset()
-    return frozenset(bundled("models", "doubt", "words_en.txt").read_text(encoding="utf-8").split())
+        return {}
+    lines = bundled("models", "doubt", "words_en.txt").read_text(encoding="utf-8").splitlines()
+    return {word: step for step, line in enumerate(lines, 1) for word in line.split()}
 
 
 def require_rare(heard: str, lang: str) -> None:

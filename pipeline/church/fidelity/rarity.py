@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import functools
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
-from pipeline.core.resources import bundled
+from pipeline.dictionary.store import known_words
 
 # Neither names nor the first word of a sentence: both have a capital letter.
 _WORD = re.compile(r"(?<![\w'])[a-z][a-z']+")
@@ -23,7 +22,7 @@ def rarity(text: str, lang: str) -> float | None:
     """
     if lang != "en":
         return None
-    known = _known()
+    known = known_words(lang)
     words = _WORD.findall(text.replace("’", "'"))
     return float(max((_MOST - known.get(word, 0) for word in words), default=0))
 
@@ -33,13 +32,7 @@ def is_unknown(word: str, lang: str) -> bool:
 
     False in a language whose words nobody has counted.
     """
-    return lang == "en" and word.lower() not in _known()
-
-
-@functools.cache
-def _known() -> Mapping[str, int]:
-    lines = bundled("models", "doubt", "words_en.txt").read_text(encoding="utf-8").splitlines()
-    return {word: step for step, line in enumerate(lines, 1) for word in line.split()}
+    return lang == "en" and word.lower() not in known_words(lang)
 
 
 def counted(texts: Iterable[str], verses: Iterable[str] = ()) -> str:

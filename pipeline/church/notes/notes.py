@@ -19,6 +19,7 @@ from itertools import chain
 from pipeline.church.scripture.books import PRINTED, Reference
 from pipeline.church.scripture.references import find, printed
 from pipeline.core.errors import NotesError
+from pipeline.core.languages import language
 from pipeline.text.words import is_free
 
 MOST_NAMES = 200
@@ -41,8 +42,6 @@ thursday friday saturday sunday january february march april june july august se
 november december
 """
 _EVERYBODY_KNOWS = frozenset(_KNOWN.split())
-_CAPITAL_NOUNS = frozenset({"de"})
-"""Languages that write every noun with a capital, which therefore tells nothing about names."""
 _LISTS = ("names", "verses", "numbers", "terms")
 """The fields of `Notes` that are ordered lists of entries."""
 
@@ -111,6 +110,7 @@ def _names(text: str, small: set[str], lang: str, known: Collection[str]) -> lis
 
     In a language of capital nouns only known names: "Versammlungen" must not become "Versammlung".
     """
+    capital_tells = language(lang).nouns == "small"  # whether it shows a name
     # The name of a Bible book belongs to a reference, which is found separately.
     books = {word.lower() for name in PRINTED.get(lang, ()) for word in name.split()}
     inside: Counter[str] = Counter()
@@ -119,7 +119,7 @@ def _names(text: str, small: set[str], lang: str, known: Collection[str]) -> lis
             # "Boaz's" is the name Boaz.
             name = re.sub(r"['’]s$", "", word)
             # The first word always has a capital.
-            if (at and lang not in _CAPITAL_NOUNS) or name in known:
+            if (at and capital_tells) or name in known:
                 inside[name] += 1
     return [
         word
