@@ -21,7 +21,7 @@ export class Listener {
 
   #onBreak;
 
-  /** `audio` is an audio element. `onBreak` is called after the audio stops, before a retry. */
+  /** `audio` is an audio element. `onBreak` is awaited after the audio stops, before a retry. */
   constructor(audio, onBreak) {
     this.#audio = audio;
     this.#onBreak = onBreak;
@@ -102,11 +102,11 @@ export class Listener {
   #again() {
     if (!this.isOn) return;
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => {
+    this.#timer = setTimeout(async () => {
       // A reader who paused must not be surprised: "play" resumes.
       if (!this.isOn || (this.#audio.paused && !this.#audio.ended)) return;
-      this.#onBreak(); // After a delay: a server that restarts does not answer.
-      this.#load();
+      await this.#onBreak(); // After a delay: a server that restarts does not answer.
+      if (this.isOn) this.#load(); // A voice that is gone is not asked for again.
     }, AGAIN_MS);
   }
 
