@@ -1,8 +1,8 @@
 """Decode the answer to a prompt greedily, and find another one.
 
-The likeliest answer need not consist of the likeliest tokens. Where two tokens were nearly equal,
-the second one is tried too, and the answer is decoded to its end from there. The first answer
-serves as its draft, so most tokens are only checked.
+A bias keeps a draft's tokens where others were likelier. Where that went far, the likelier token
+is tried too, and the answer is decoded to its end from there. The first answer serves as its draft,
+so most tokens are only checked.
 
 The next tokens are guessed from a draft in the target language: speculative decoding (Leviathan et
 al. 2023, "Fast Inference from Transformers via Speculative Decoding") with another translator's
@@ -14,12 +14,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from typing import Literal
 
 from pipeline.engines.llama_cpp.llama import Llama
 from pipeline.text import repetition
+
+_FAR = 2.0
+"""Log-probability: from this much on, a likelier token than the draft's is worth another answer.
+Measured: docs/decisions/074-several-answers.md."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rival:
+    """A token that was likelier than the draft's token at a place, which stayed."""
+
+    token: int
+    gap: float
+    """How much likelier, in log-probability."""
+    place: int = 0
 
 
 @dataclass(slots=True)
@@ -29,8 +43,8 @@ class Written:
     tokens: list[int] = field(default_factory=list)
     logprobs: list[float] = field(default_factory=list)
     """One for each token, and one for the end token if there is one."""
-    rivals: list[tuple[int, float]] = field(default_factory=list)
-    """For each log-probability a rival token, and how much likelier it was (mostly below 0)."""
+    rival: Rival | None = None
+    """The one with the largest gap, if that is large."""
     drafted: int = 0
     """Number of tokens that the draft predicted."""
     stopped: Literal["end", "length", "loop"] = "length"
@@ -64,24 +78,18 @@ class Decoding:
     """Called for each token; may raise."""
 
     def write(
-        self,
-        draft: Draft,
-        grow: Callable[[bytes], None],
-        begun: Written | None = None,
-        *,
-        rivals: bool = False,
+        self, draft: Draft, grow: Callable[[bytes], None], begun: Written | None = None
     ) -> Written:
         """Decode the answer, or the rest of `begun`, whose tokens are evaluated.
 
-        `grow` gets the bytes of each token. `rivals`: record rivals too, for `branch`.
+        `grow` gets the bytes of each token.
         """
         written = begun or Written()
-        made = written.tokens
-        for token, logprob, foretold, fed in self._greedy(draft, made):
+        made, least = written.tokens, _FAR
+        for token, logprob, foretold, rival in self._greedy(draft, made):
             written.logprobs.append(logprob)
-            # It searches the whole vocabulary, so only where it is needed.
-            if rivals:
-                written.rivals.append(self.model.rival(token, fed))
+            if rival is not None and rival.gap > least:
+                written.rival, least = replace(rival, place=len(made)), rival.gap
             if self.ends(token):
                 written.stopped = "end"
                 break
@@ -101,64 +109,68 @@ class Decoding:
     def branch(self, prompt: Sequence[int], first: Written, end: Sequence[int]) -> Written | None:
         """Return another answer to `prompt`; None if it loops or has no end.
 
-        It diverges from `first` where `first` was least sure of its token. `end` are the tokens
+        It diverges from `first` at its rival, and there is none without one. `end` are the tokens
         after an answer.
         """
-        place = max(range(len(first.rivals)), key=lambda place: first.rivals[place][1])
-        token, gap = first.rivals[place]
+        rival = first.rival
+        if rival is None:
+            return None
+        place = rival.place
         # The rival's log-probability: the chosen token's plus the gap.
-        logprobs = [*first.logprobs[:place], first.logprobs[place] + gap]
-        if self.ends(token):
+        logprobs = [*first.logprobs[:place], first.logprobs[place] + rival.gap]
+        if self.ends(rival.token):
             return Written(list(first.tokens[:place]), logprobs, stopped="end")
-        begun = Written([*first.tokens[:place], token], logprobs)
+        begun = Written([*first.tokens[:place], rival.token], logprobs)
         # The common prefix is in the cache: only the rest is evaluated.
         self.model.prompt([*prompt, *begun.tokens], self.check)
         # The first answer is the draft: after the rival, much of it comes again.
         written = self.write(Draft([*first.tokens, *end]), lambda _: None, begun)
         return written if written.stopped == "end" else None
 
-    def _greedy(self, draft: Draft, made: Sequence[int]) -> Iterator[tuple[int, float, bool, int]]:
-        """Yield each token, its log-probability, whether it was guessed, and what it follows.
+    def _greedy(
+        self, draft: Draft, made: Sequence[int]
+    ) -> Iterator[tuple[int, float, bool, Rival | None]]:
+        """Yield each token, its log-probability, whether it was guessed, and its rival.
 
         It is the most likely token, or the draft's token if the bias keeps it. The caller adds it
-        to `made`. It follows a token of the last feed, given by its place there.
+        to `made`.
         """
-        fed = -1
-        token, logprob = self._choose(draft, place_in(draft.tokens, made))
+        token, logprob, rival = self._choose(draft, place_in(draft.tokens, made))
         while True:
-            yield token, logprob, False, fed
+            yield token, logprob, False, rival
             # 1 is for the token itself, which is fed before its guesses.
             most = min(self.guesses, self.model.room - 1)
             place = place_in(draft.tokens, made)
             guesses = draft.tokens[place : place + most] if place is not None else []
             self.model.feed([token, *guesses], every=True)
             for fed, guessed in enumerate(guesses):
-                token, logprob = self._choose(draft, (place or 0) + fed, fed)
+                token, logprob, rival = self._choose(draft, (place or 0) + fed, fed)
                 if token != guessed:
                     # Tokens after a wrong guess are in the cache and must be removed.
                     self.model.forget(len(guesses) - fed)
                     break
-                yield token, logprob, True, fed
+                yield token, logprob, True, rival
             else:
                 # The guesses are in `made` by now.
-                place, fed = place_in(draft.tokens, made), len(guesses)
-                token, logprob = self._choose(draft, place, fed)
+                place = place_in(draft.tokens, made)
+                token, logprob, rival = self._choose(draft, place, len(guesses))
 
-    def _choose(self, draft: Draft, place: int | None, fed: int = -1) -> tuple[int, float]:
-        """Return the next token and its log-probability; `place` is the index of the draft's.
+    def _choose(
+        self, draft: Draft, place: int | None, fed: int = -1
+    ) -> tuple[int, float, Rival | None]:
+        """Return the next token, its log-probability and its rival.
 
-        `fed` is the place of the token before it among the tokens fed last.
+        `place` is the index of the draft's token, `fed` that of the token before it among the
+        tokens fed last.
         """
         guess = None
         # Without a bias a guess only saves time: the most likely token is taken.
         if draft.bias and place is not None and place < len(draft.tokens):
             guess = draft.tokens[place]
         token, logprob, drafted = self.model.best_and(guess, fed)
-        if guess is None or place is None:
-            return token, logprob
-        if draft.keeps(place, drafted, logprob):
-            return guess, drafted
-        return token, logprob
+        if guess is None or place is None or not draft.keeps(place, drafted, logprob):
+            return token, logprob, None
+        return guess, drafted, Rival(token, logprob - drafted)
 
 
 _LONGEST = 4

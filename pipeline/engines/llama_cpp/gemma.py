@@ -203,10 +203,10 @@ class Gemma:
         change the answer. (Another order of summation may decide between two equally likely tokens,
         mostly on a GPU.) With `standing` the draft changes the answer: a draft token stays unless
         the model clearly prefers another one, above all a token that is committed on screen.
-        Missing terms of `wanted` are inserted. The alternatives are its answer, another one that
-        diverges where it was least sure, and `rivals`. A starter translates sentence by sentence,
-        as it was trained; with several sentences, each one's rival is its draft. Each sentence
-        gets the one before it as context, the first one `previous` (docs/decisions/081).
+        Missing terms of `wanted` are inserted. The alternatives are its answer, another one where a
+        draft token stayed against a far likelier one, and `rivals`. A starter translates sentence
+        by sentence, as it was trained; with several sentences, each one's rival is its draft. Each
+        sentence gets the one before it as context, the first one `previous` (docs/decisions/081).
         Raises EngineError: `final-late` after `deadline_s`, `text-too-long` for a word that does
         not fit the context, `gemma-failed` if llama.cpp reports an error; EngineCancelledError.
         """
@@ -276,7 +276,7 @@ class Gemma:
         )
         words, began_s = WholeWords(self.target, grow), time.monotonic()
         guesses = self._draft(draft, standing)
-        written = decoding.write(guesses, words.add, rivals=rivals is not None)
+        written = decoding.write(guesses, words.add)
         # After a slow first answer, several more would be late.
         is_quick = time.monotonic() - began_s < quick_s
         made = written.tokens

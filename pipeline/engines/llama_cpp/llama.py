@@ -239,19 +239,6 @@ class Llama:
             return token, logprob, -math.inf
         return token, logprob, logprob + float(logits[other] - logits[token])
 
-    def rival(self, token: int, place: int = -1) -> tuple[int, float]:
-        """Return the most likely next token other than `token`, and how much likelier it is.
-
-        That is a difference of log-probabilities, mostly below 0. `place` is as in `best_and`,
-        which must have been called before.
-        """
-        pointer = self._c.llama_get_logits_ith(self._context, place)
-        logits = np.ctypeslib.as_array(pointer, shape=(self._vocab_size,))
-        # Not sorted: a vocabulary may have a quarter of a million tokens.
-        second, first = (int(each) for each in np.argpartition(logits, -2)[-2:])
-        other = second if first == token else first
-        return other, float(logits[other] - logits[token])
-
     def logprobs(self, tokens: Sequence[int], place: int = -1) -> list[float]:
         """Return the log-probability of each of `tokens` as the next one. Raises LlamaError.
 

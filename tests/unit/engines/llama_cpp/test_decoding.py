@@ -105,25 +105,29 @@ def test_pieces_within_a_beginning_are_counted_whole() -> None:
     assert count_within(pieces, "") == 0
 
 
-def test_a_branch_parts_where_two_tokens_were_nearly_equal_and_ends(gemma: Gemma) -> None:
+def test_a_branch_parts_where_a_token_of_the_draft_was_least_likely_and_ends(gemma: Gemma) -> None:
     prompt, _, cap = gemma._prompt("He leads me beside still waters.")
     model, end = gemma._llama, gemma._llama.tokenize("<end_of_turn>", special=True)
     decoding = Decoding(model, cap=cap, repeats=1, guesses=2, ends=gemma._ends, check=lambda: None)
     model.prompt(prompt, lambda: None)
-    first = decoding.write(Draft(), lambda _: None, rivals=True)
-    assert first.stopped == "end"
-    assert len(first.logprobs) == len(first.rivals) == len(first.tokens) + 1
+    free = decoding.write(Draft(), lambda _: None)
+    assert free.rival is None
+    assert decoding.branch(prompt, free, end) is None
 
-    least_sure = max(range(len(first.rivals)), key=lambda place: first.rivals[place][1])
+    kept = [*gemma._as_answer("El perro me lleva."), *end]
+    model.prompt(prompt, lambda: None)
+    first = decoding.write(Draft(kept, len(kept), bias=Bias(0.9999)), lambda _: None)
+    assert (first.tokens, first.stopped) == (kept[: -len(end)], "end")
+    assert first.rival is not None
+    place = first.rival.place
+    assert first.rival.gap > 2
     branch = decoding.branch(prompt, first, end)
     assert branch is not None
-    rival, gap = first.rivals[least_sure]
-    assert branch.tokens[: least_sure + 1] == [*first.tokens[:least_sure], rival]
-    assert branch.logprobs[least_sure] == pytest.approx(first.logprobs[least_sure] + gap)
-    assert gap < 0
+    assert branch.tokens[: place + 1] == [*kept[:place], first.rival.token]
+    assert branch.logprobs[place] == pytest.approx(first.logprobs[place] + first.rival.gap)
 
     # Decoding from the branch's first tokens, without a draft, gives the rest of the branch.
-    model.prompt([*prompt, *branch.tokens[: least_sure + 1]], lambda: None)
+    model.prompt([*prompt, *branch.tokens[: place + 1]], lambda: None)
     rest = decoding.write(Draft(), lambda _: None)
-    assert rest.tokens == branch.tokens[least_sure + 1 :]
-    assert sum(rest.logprobs) == pytest.approx(sum(branch.logprobs[least_sure + 1 :]), abs=0.05)
+    assert rest.tokens == branch.tokens[place + 1 :]
+    assert sum(rest.logprobs) == pytest.approx(sum(branch.logprobs[place + 1 :]), abs=0.05)
