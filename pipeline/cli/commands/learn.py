@@ -7,12 +7,12 @@ import shlex
 from collections.abc import Mapping
 from pathlib import Path
 
-from rich.console import Console
 from rich.table import Table
 
 from pipeline.church.fidelity.doubt import OWN, in_use
 from pipeline.cli.commands.learn_models import add_model_steps, add_step, opened, progress
 from pipeline.cli.commands.learn_training import add_training_steps
+from pipeline.cli.console import Console
 from pipeline.cli.options import Commands, Run, add_group, add_sessions, number, path
 from pipeline.core.errors import LearningError
 from pipeline.dictionary.store import Dictionary, common_words
@@ -159,12 +159,11 @@ def _judge(arguments: argparse.Namespace) -> int:
 
 
 def _tell(made: Collected, data: DataFolder, *, dry_run: bool) -> None:
-    console = Console(highlight=False)
+    console = Console()
     text = f"{len(made.new)} sessions read, {made.unchanged} unchanged, {made.sessions} in all"
     console.print(f"{text}{'. Nothing is written (--dry-run).' if dry_run else '.'}")
     for each in made.skipped:
-        # No markup: spoken text and names may contain brackets.
-        console.print(f"  {each.session} was left out: {each.why}", markup=False)
+        console.print(f"  {each.session} was left out: {each.why}")
     table = Table(show_header=False, box=None, pad_edge=False)
     rate = f" ({made.pairs_per_hour:g} an hour of speech)" if made.pairs_per_hour else ""
     rows: dict[str, str] = {
@@ -181,12 +180,12 @@ def _tell(made: Collected, data: DataFolder, *, dry_run: bool) -> None:
     console.print(table)
     if made.new_terms:
         words = ", ".join(f"{word} ({count})" for word, count in made.new_terms)
-        console.print(f"\nNames that no rule knows: {words}", markup=False)
+        console.print(f"\nNames that no rule knows: {words}")
     for rule in made.rules:
         said = f'hear = ["{rule.heard}"], write = "{rule.said}"'
-        console.print(f"A rule for the dictionary? {said}  ({rule.count} times)", markup=False)
+        console.print(f"A rule for the dictionary? {said}  ({rule.count} times)")
     if not dry_run:
-        console.print(f"\nAll is in {data.path}", markup=False)
+        console.print(f"\nAll is in {data.path}")
 
 
 def _mix(arguments: argparse.Namespace) -> int:
@@ -255,18 +254,18 @@ def _focus(arguments: argparse.Namespace) -> int:
 
 
 def _tell_focus(found: Focus) -> None:
-    console = Console(highlight=False)
+    console = Console()
     for each in found.terms:
         line = f"{each.term}: misheard {each.misheard} of {each.said} times"
-        console.print(line, markup=False)
+        console.print(line)
     if found.speaker is not None:
         who = found.speaker
         line = f"{who.speaker} is heard worst: confidence {who.confidence:.2f} on average"
-        console.print(line, markup=False)
-    console.print(f"To review: {len(found.review)} of {found.captions} captions", markup=False)
+        console.print(line)
+    console.print(f"To review: {len(found.review)} of {found.captions} captions")
     for worst in found.review[:_SHOWN]:
         line = f"  {worst.session_id} {worst.id} ({worst.score:.2f}) {worst.text}"
-        console.print(line, markup=False, overflow="ellipsis", no_wrap=True)
+        console.print(line, overflow="ellipsis", no_wrap=True)
 
 
 def _cycle(arguments: argparse.Namespace) -> int:

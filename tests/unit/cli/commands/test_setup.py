@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
 from pipeline.cli.commands.setup import _conclude
+from pipeline.cli.console import Console
 from pipeline.cli.main import main
 from pipeline.config.loader import load
 from pipeline.models.registry import Role
