@@ -53,7 +53,8 @@ def add(commands: Commands) -> None:
     says = "Collect training pairs, sound and new words from services."
     option = _add_reading(steps, "collect", _collect, says, "what would be kept").add_argument
     option("--speaker", default="", help="speaker of these sessions")
-    option("--general", metavar="FILE", help="general pairs: source, tab, target per line")
+    says = "general pairs: source, tab, target per line"
+    option("--general", type=path, metavar="FILE", help=says)
     option("--demos", action="store_true", help="include demos")
     says = "Fit the judge of doubtful captions to your reviews."
     _add_reading(steps, "judge", _judge, says, "how good it is")

@@ -116,7 +116,7 @@ def _compare(arguments: argparse.Namespace) -> int:
             made = compare_recognizers(loaded, models, sound, on_answer=answered)
         else:
             split = (each.partition("=") for each in arguments.set)
-            named = [(name, Path(file)) for name, _, file in split]
+            named = [(name, path(file or name)) for name, _, file in split]
             every = sentence_sets(data, (translate.source, translate.target), named)
             sets = few_sentences(every, count)
             bars.update(task, total=sum(len(each.sentences) for each in sets))

@@ -80,6 +80,13 @@ def add(commands: Commands) -> None:
 
 
 def _setup(arguments: argparse.Namespace) -> int:
+    try:
+        return _set_up(arguments)
+    except EOFError:  # Ctrl-D at a question: as Ctrl-C
+        return 1
+
+
+def _set_up(arguments: argparse.Namespace) -> int:
     console = Console()
     file = arguments.config or file_in_force() or Path("config.toml")
     if arguments.config and not file.exists():

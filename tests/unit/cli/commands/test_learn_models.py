@@ -37,11 +37,12 @@ def test_a_comparison_says_what_to_do(cli: Cli) -> None:
     Path("few.tsv").write_text("Good morning.\tBuenos días.\nLet us pray.\tOremos.\n")
     command = ["learn", "compare", "starter", "starter", "--role", "marian", "--data", "learning"]
     output = " ".join(
-        cli(*command, "--set", "few=few.tsv", "--sentences", "30").out.split()
+        cli(*command, "--set", "few=few.tsv", "few.tsv", "--sentences", "30").out.split()
     )  # without line breaks
     assert "few" in output
     assert "deploy: The new model does no harm." in output
     assert "Of few only 2 were measured" in output
+    assert "Of few.tsv only 2 were measured" in output, "without a name"
     assert "At most 30 of each set were asked" in output
 
 
