@@ -123,11 +123,8 @@ def rollback(loaded: Loaded, data: DataFolder, role: Role) -> Deployment:
             history.append(_undo(data, history[-1]))
     left: list[Deployment] = []
     for each in history:
-        if each.rollback:
-            # As on a stack: each rollback uncovers the deployment before.
-            left = left[:-1]
-        else:
-            left.append(each)
+        # As on a stack: each rollback uncovers the deployment before.
+        left = left[:-1] if each.rollback else [*left, each]
     if not left:
         message = f"No model for {KEYS[role]} was deployed that could be taken back."
         raise LearningError("nothing-deployed", message, f"Set {KEYS[role]} in config.toml.")
@@ -142,7 +139,10 @@ def rollback(loaded: Loaded, data: DataFolder, role: Role) -> Deployment:
 
 def _told(data: DataFolder, role: Role, digest: str, settings: Settings) -> ModelComparison | None:
     """Return the last comparison of this model, as the new one, with the model in use."""
-    in_use = _in_use(role, settings)
+    in_use = ""
+    with suppress(StarkError, OSError):  # it may not be on this machine
+        if name := models_in_use(settings).get(role):
+            in_use = sha256(weights_of(resolve(role, name, ModelLibrary.of(settings))))
     # The newest counts: a second comparison may have had more sentences.
     for each in reversed(COMPARISONS.read(data)):
         # Itself: it is deployed again, under another name.
@@ -165,14 +165,6 @@ def _require_verdict(told: ModelComparison | None) -> None:
             " ".join(told.words) or f"This model is worse: {'; '.join(told.reasons)}.",
             "Keep the one in use, or give --force.",
         )
-
-
-def _in_use(role: Role, settings: Settings) -> str:
-    """Return the SHA-256 of the model in use, "" if that is not on this machine."""
-    with suppress(StarkError, OSError):
-        if name := models_in_use(settings).get(role):
-            return sha256(weights_of(resolve(role, name, ModelLibrary.of(settings))))
-    return ""
 
 
 def _require_own_name(store: ModelLibrary, role: Role, name: str, digest: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import shlex
 from collections.abc import Mapping
+from contextlib import nullcontext
 from pathlib import Path
 
 from rich.table import Table
@@ -16,7 +17,7 @@ from pipeline.cli.console import Console
 from pipeline.cli.options import Commands, Run, add_group, add_sessions, number, path
 from pipeline.core.errors import LearningError
 from pipeline.dictionary.store import Dictionary, common_words
-from pipeline.learning.cycle import Focus, is_serving, keep_focus, plan, run
+from pipeline.learning.cycle import is_serving, keep_focus, plan, run
 from pipeline.learning.data.collect import Collected, CollectSettings, collect, remove
 from pipeline.learning.data.corpora import read_general
 from pipeline.learning.data.folder import DataFolder
@@ -128,13 +129,11 @@ def _collect(arguments: argparse.Namespace) -> int:
         def looked(name: str) -> None:
             bars.update(task, advance=1, description=name)
 
-        # Nothing is written, so the lock against other steps is not needed.
-        if arguments.dry_run:
-            made = collect(data, folders, given, dry_run=True, on_session=looked)
-        else:
-            with data.hold():
-                made = collect(data, folders, given, on_session=looked)
-    _tell(made, data, dry_run=arguments.dry_run)
+        dry_run = arguments.dry_run
+        # Without a lock against other steps where nothing is written: it makes the folder.
+        with nullcontext() if dry_run else data.hold():
+            made = collect(data, folders, given, dry_run=dry_run, on_session=looked)
+    _tell(made, data, dry_run=dry_run)
     return 0
 
 
@@ -250,23 +249,17 @@ def _focus(arguments: argparse.Namespace) -> int:
     settings, data = opened(arguments)
     with data.hold():
         found = keep_focus(data, Path(settings.session.directory))
-    _tell_focus(found)
-    return 0
-
-
-def _tell_focus(found: Focus) -> None:
     console = Console()
     for each in found.terms:
-        line = f"{each.term}: misheard {each.misheard} of {each.said} times"
-        console.print(line)
-    if found.speaker is not None:
-        who = found.speaker
-        line = f"{who.speaker} is heard worst: confidence {who.confidence:.2f} on average"
-        console.print(line)
+        console.print(f"{each.term}: misheard {each.misheard} of {each.said} times")
+    if who := found.speaker:
+        average = f"confidence {who.confidence:.2f} on average"
+        console.print(f"{who.speaker} is heard worst: {average}")
     console.print(f"To review: {len(found.review)} of {found.captions} captions")
     for worst in found.review[:_SHOWN]:
         line = f"  {worst.session_id} {worst.id} ({worst.score:.2f}) {worst.text}"
         console.print(line, overflow="ellipsis", no_wrap=True)
+    return 0
 
 
 def _cycle(arguments: argparse.Namespace) -> int:

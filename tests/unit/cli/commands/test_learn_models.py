@@ -22,9 +22,6 @@ def test_a_model_goes_into_service_and_out_again(cli: Cli) -> None:
     command = ["learn", "deploy", str(model), "ours", "--data", "learning"]
     assert "would become 'ours'" in cli(*command, "--force", "--dry-run").out
     assert "[not-compared]" in cli(*command, "--dry-run", code=1).err
-    taken = ["starter" if word == "ours" else word for word in command]
-    assert "[name-taken]" in cli(*taken, "--force", "--dry-run", code=1).err
-    assert "[model-missing]" in cli("learn deploy none.gguf --data learning --dry-run", code=1).err
     assert "[not-compared]" in cli(*command, code=1).err
     assert "a running service goes on as it is" in cli(*command, "--force").out
     assert 'model = "ours"' in Path("config.toml").read_text()
