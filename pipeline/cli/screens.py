@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import structlog
-from rich.console import Console, Group, RenderableType
+from rich.console import Group, RenderableType
 from rich.control import Control
 from rich.live import Live
 from rich.rule import Rule
@@ -22,6 +22,7 @@ from rich.segment import ControlType, Segment
 from rich.text import Text
 
 from pipeline.captions.redaction import Redaction
+from pipeline.cli.console import Console
 from pipeline.core import logs
 from pipeline.core.formats import clock
 from pipeline.core.reports import Fault, Level

@@ -26,7 +26,7 @@ from pipeline.learning.data.folder import DataFolder, Ledger
 from pipeline.learning.manifest import sha256
 from pipeline.models.automatic import AUTO, models_in_use
 from pipeline.models.library import Manifest, ModelLibrary, StoredFile
-from pipeline.models.registry import KEYS, Role, shipped
+from pipeline.models.registry import GGUF_ROLES, KEYS, Role, shipped
 from pipeline.models.resolve import resolve
 
 SOURCE = "learn deploy"
@@ -64,48 +64,49 @@ def deploy(
     *,
     prompt: str = "",
     force: bool = False,
+    dry_run: bool = False,
 ) -> Deployment:
     """Copy a model into the store as `name` and make the next start use it.
 
     `model` is a .gguf file or a CTranslate2 folder. `prompt` is a Gemma's prompt style, "" for
     that of its comparison. Unless `force`, the model must have been compared with the one in use
-    and not be worse. Raises LearningError (model-missing, name-malformed, name-taken, not-compared,
-    worse, config-missing), ModelError, ConfigError; then nothing has changed.
+    and not be worse. With `dry_run` nothing is changed. Raises LearningError (model-missing,
+    name-malformed, name-taken, not-compared, worse, role-unused, config-missing, key-overridden),
+    ModelError, ConfigError; then nothing has changed.
     """
-    digest, told = require_deployable(loaded, data, role, model, name, force=force)
-    prompt = prompt or told
-    # Before the key: the next start fails if config.toml names a missing model.
-    _copy(ModelLibrary.of(loaded.settings), role, model, name)
-    after = {KEYS[role]: name} | ({"translate.final.prompt": prompt} if prompt else {})
-    return _switch(data, loaded, role=role, name=name, digest=digest, after=after)
-
-
-def require_deployable(
-    loaded: Loaded, data: DataFolder, role: Role, model: Path, name: str, *, force: bool
-) -> tuple[str, str]:
-    """Check what `deploy` checks before it writes; return SHA-256 and the prompt of the comparison.
-
-    Raises the errors of `deploy`.
-    """
-    weights = weights_of(model)
+    weights = model if role in GGUF_ROLES else model / "model.bin"
     if not weights.is_file():
         raise LearningError(
             "model-missing",
-            f"{weights} is not there.",
-            "Name a .gguf file for Gemma, else a folder with model.bin.",
+            f"There is no file {weights}.",
+            "Name a .gguf file for Gemma, else a folder with model.bin, and its --role.",
         )
     if not _NAME.fullmatch(name):
         message = f"{name!r} can be no name of a model."
         raise LearningError("name-malformed", message, "Use letters, digits, dots and hyphens.")
-    # Before gigabytes are copied: without a config.toml nothing could name the model.
-    _config(loaded)
+    translate = loaded.settings.translate
+    engines = {"marian": translate.partial.engine, "gemma": translate.final.engine}
+    # The key is then the server's name for its own model.
+    if engines.get(role) == "openai":
+        key = KEYS[role].replace(".model", ".engine")
+        message = f"{KEYS[role]} names a model on a server, which would be asked for {name!r}."
+        raise LearningError("role-unused", message, f'Set {key} = "{role}" first.')
     # By content, not by name: only the exact file that was compared may be deployed.
     digest = sha256(weights)
     comparison = _told(data, role, digest, loaded.settings)
     if not force:
         _require_verdict(comparison)
-    _require_own_name(ModelLibrary.of(loaded.settings), role, name, digest)
-    return digest, comparison.prompt if comparison else ""
+    store = ModelLibrary.of(loaded.settings)
+    _require_own_name(store, role, name, digest)
+    prompt = prompt or (comparison.prompt if comparison else "")
+    after = {KEYS[role]: name} | ({"translate.final.prompt": prompt} if prompt else {})
+    # Before gigabytes are copied: it finds what makes the change of config.toml useless.
+    config, made = _planned(loaded, role=role, name=name, digest=digest, after=after)
+    if not dry_run:
+        # Before the key: the next start fails if config.toml names a missing model.
+        _copy(store, role, model, name)
+        _switch(data, config, made)
+    return made
 
 
 def rollback(loaded: Loaded, data: DataFolder, role: Role) -> Deployment:
@@ -122,25 +123,26 @@ def rollback(loaded: Loaded, data: DataFolder, role: Role) -> Deployment:
             history.append(_undo(data, history[-1]))
     left: list[Deployment] = []
     for each in history:
-        if each.rollback:
-            # As on a stack: each rollback uncovers the deployment before.
-            left = left[:-1]
-        else:
-            left.append(each)
+        # As on a stack: each rollback uncovers the deployment before.
+        left = left[:-1] if each.rollback else [*left, each]
     if not left:
         message = f"No model for {KEYS[role]} was deployed that could be taken back."
         raise LearningError("nothing-deployed", message, f"Set {KEYS[role]} in config.toml.")
     last = left[-1]
     # No hash: the earlier model may be a starter, a path or a name in the store.
     name = last.before.get(KEYS[role], "")
-    return _switch(
-        data, loaded, role=role, name=name, digest="", after=last.before, taken_back=True
-    )
+    config, made = _planned(loaded, role=role, name=name, digest="", after=last.before)
+    made = replace(made, rollback=True)
+    _switch(data, config, made)
+    return made
 
 
 def _told(data: DataFolder, role: Role, digest: str, settings: Settings) -> ModelComparison | None:
     """Return the last comparison of this model, as the new one, with the model in use."""
-    in_use = _in_use(role, settings)
+    in_use = ""
+    with suppress(StarkError, OSError):  # it may not be on this machine
+        if name := models_in_use(settings).get(role):
+            in_use = sha256(weights_of(resolve(role, name, ModelLibrary.of(settings))))
     # The newest counts: a second comparison may have had more sentences.
     for each in reversed(COMPARISONS.read(data)):
         # Itself: it is deployed again, under another name.
@@ -163,14 +165,6 @@ def _require_verdict(told: ModelComparison | None) -> None:
             " ".join(told.words) or f"This model is worse: {'; '.join(told.reasons)}.",
             "Keep the one in use, or give --force.",
         )
-
-
-def _in_use(role: Role, settings: Settings) -> str:
-    """Return the SHA-256 of the model in use, "" if that is not on this machine."""
-    with suppress(StarkError, OSError):
-        if name := models_in_use(settings).get(role):
-            return sha256(weights_of(resolve(role, name, ModelLibrary.of(settings))))
-    return ""
 
 
 def _require_own_name(store: ModelLibrary, role: Role, name: str, digest: str) -> None:
@@ -225,41 +219,16 @@ def _stored(file: Path, root: Path, place: Path) -> StoredFile:
     return StoredFile(path=path, size_bytes=size, sha256=sha256(target))
 
 
-def _config(loaded: Loaded) -> Path:
-    """Return the config file to change. Raises LearningError (config-missing)."""
+def _planned(
+    loaded: Loaded, *, role: Role, name: str, digest: str, after: Mapping[str, str]
+) -> tuple[Path, Deployment]:
+    """Return the config file to change, and the line of the history. Raises LearningError."""
     if loaded.file is None:
         raise LearningError(
             "config-missing",
             "There is no config.toml in which the model could be named.",
             "Make one (`stark-translate config` shows all keys), or name it with --config.",
         )
-    return loaded.file
-
-
-def _switch(
-    data: DataFolder,
-    loaded: Loaded,
-    *,
-    role: Role,
-    name: str,
-    digest: str,
-    after: Mapping[str, str],
-    taken_back: bool = False,
-) -> Deployment:
-    """Write the history, then the settings: after a kill in between, repeating it repairs both."""
-    config = _config(loaded)
-    now = dict(leaves(loaded.settings.model_dump()))
-    made = Deployment(
-        utc=utc_now(),
-        role=role,
-        name=name,
-        sha256=digest,
-        # The settings in effect, not those in the file, where a key may be missing.
-        before={key: str(now[key]) for key in after},
-        after=after,
-        rollback=taken_back,
-    )
-    # Before anything is written: a change of an overridden key would have no effect.
     for key in after:
         if loaded.origins[key] in ("environment", "command line"):
             raise LearningError(
@@ -267,14 +236,23 @@ def _switch(
                 f"{key} comes from the {loaded.origins[key]}, which wins over config.toml.",
                 "Remove it there first.",
             )
+    # The settings in effect, not those in the file, where a key may be missing.
+    now = dict(leaves(loaded.settings.model_dump()))
+    before = {key: str(now[key]) for key in after}
+    return loaded.file, Deployment(
+        utc=utc_now(), role=role, name=name, sha256=digest, before=before, after=after
+    )
+
+
+def _switch(data: DataFolder, config: Path, made: Deployment) -> None:
+    """Write the history, then the settings: after a kill in between, repeating it repairs both."""
     # On disk before config.toml changes: without this line no rollback is possible.
     DEPLOYMENTS.append(data, made)
     try:
-        editor.write(config, dict(after), datetime.now(UTC))
+        editor.write(config, dict(made.after), datetime.now(UTC))
     except ConfigError:
         _undo(data, made)
         raise
-    return made
 
 
 def _undo(data: DataFolder, made: Deployment) -> Deployment:

@@ -154,10 +154,12 @@ def train(
         if exit_code:
             # A trainer that has learnt nothing in its minutes is over. One that was killed goes on.
             _note(order, inputs, is_over=exit_code > 0 and command is every[0])
+            # Only after a kill there is nothing to mend: else its last line says what is wrong.
+            first = "" if exit_code < 0 else "Mend that first. "
             raise LearningError(
                 "training-failed",
                 f"{command[2]} ended with {exit_code}: {last}",
-                "Start it again: it goes on from its last checkpoint.",
+                f"{first}Start it again: it goes on from its last checkpoint.",
             )
     _note(order, inputs, is_over=True)
     return order.out / "model"
@@ -231,8 +233,13 @@ def _run(command: Sequence[str], checkout: Path, on_line: Callable[[str], None])
         # Without buffering, since progress must be visible at once.
         env=os.environ | {"PYTHONUNBUFFERED": "1"},
     ) as process:
-        for line in process.stdout or ():
-            last = line.strip() or last
-            on_line(line.rstrip())
+        try:
+            for line in process.stdout or ():
+                last = line.strip() or last
+                on_line(line.rstrip())
+        except KeyboardInterrupt:
+            # It gets Ctrl-C as well, and writes its checkpoint: a closed pipe would end it.
+            process.communicate()
+            raise
     # After the block, whose end waits for the process.
     return process.returncode, last

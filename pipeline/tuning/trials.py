@@ -23,7 +23,7 @@ from pipeline.engines.process import factory
 from pipeline.engines.process.engine_process import RecognizerProcess, TranslatorProcess
 from pipeline.engines.specification import FINAL, QUICK
 from pipeline.evaluation.reference import read_golden
-from pipeline.models.automatic import recognizer_name, translator_name
+from pipeline.models.automatic import models_in_use
 from pipeline.models.library import ModelLibrary
 from pipeline.models.registry import KEYS, Role
 from pipeline.models.resolve import resolve
@@ -213,14 +213,7 @@ class Tuning:
 
 def model_path(role: Role, settings: Settings) -> Path:
     """Return the path of a role's model. Raises ModelError."""
-    return resolve(role, model_name(role, settings), ModelLibrary.of(settings))
-
-
-def model_name(role: Role, settings: Settings) -> str:
-    """Return the name of the role's model in the settings, "auto" resolved. Raises ModelError."""
-    if role == "stt":
-        return recognizer_name(settings)
-    return translator_name(settings, role)
+    return resolve(role, models_in_use(settings)[role], ModelLibrary.of(settings))
 
 
 def _engine(role: Role, settings: Settings) -> RecognizerProcess | TranslatorProcess:
@@ -269,7 +262,7 @@ def conclude(done: Tuning, settings: Settings, machine: Machine, *, complete: bo
     figures = {r: trial.figures for r, trial in done.chosen.items() if trial.figures is not None}
     # Roles have no key in common, so none overwrites another's.
     chosen = {key: value for trial in done.chosen.values() for key, value in trial.values.items()}
-    names = {role: model_name(role, settings) for role in figures}
+    names = models_in_use(settings)
     sizes = {role: size_bytes(model_path(role, settings)) for role in figures}
     in_use = [
         # An engine may reuse memory that another one freed, so the measured growth may be too

@@ -8,10 +8,10 @@ from contextlib import suppress
 from dataclasses import asdict
 
 import psutil
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from pipeline.cli.console import Console
 from pipeline.cli.options import Commands, add_command, print_json, settings_of
 from pipeline.config.schema import Settings
 from pipeline.core.errors import UsageError
@@ -79,10 +79,8 @@ def _budget(arguments: argparse.Namespace) -> int:
         }
         print_json(report)
         return 0 if ok else 1
-    console = Console(highlight=False)
-    console.print(_parts(needs, here, ok=ok))
-    for place in places:
-        console.print(_table(place, levels[place.name]))
+    tables = (_table(place, levels[place.name]) for place in places)
+    Console().print(_parts(needs, here, ok=ok), *tables, sep="\n")
     return 0 if ok else 1
 
 
@@ -182,7 +180,7 @@ def _parts(needs: Sequence[Need], here: Place, *, ok: bool) -> Table:
         table.add_column(place, justify="right")
     for need in (*needs, Need("the service itself", SERVICE_BYTES, "ram")):
         cells = [human_size(need.bytes) if need.where == at else "" for at in ("gpu", "ram")]
-        table.add_row(Text(need.what), *cells)
+        table.add_row(need.what, *cells)
     sums = [human_size(total(needs, "gpu")), human_size(total(needs, "ram") + SERVICE_BYTES)]
     table.add_section()
     table.add_row(Text("together", "bold"), *sums)
@@ -211,7 +209,7 @@ def _table(place: Place, levels: Sequence[Level]) -> Table:
         need = level.gpu_bytes if place.has_gpu else level.ram_bytes
         fit = Text("yes", "green") if level.fits else Text("no", "red")
         slow = "" if level.keeps_up else ", too slow"
-        table.add_row(Text(level.model), human_size(need), fit, f"{_pace(level)}{slow}")
+        table.add_row(level.model, human_size(need), fit, f"{_pace(level)}{slow}")
     return table
 
 

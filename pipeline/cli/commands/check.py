@@ -8,13 +8,13 @@ from contextlib import nullcontext, suppress
 from dataclasses import asdict
 from pathlib import Path
 
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from pipeline.check.checks import checks
 from pipeline.check.engines import EngineChecks
 from pipeline.check.result import Check, Result, Verdict, keep, results
+from pipeline.cli.console import Console
 from pipeline.cli.options import (
     Commands,
     add_command,
@@ -55,7 +55,7 @@ def _check(arguments: argparse.Namespace) -> int:
     try:
         loaded = settings_of(arguments)
     except ConfigError as error:
-        console = Console(quiet=arguments.json, highlight=False)
+        console = Console(quiet=arguments.json)
         fix = error.fix or _SETTINGS_FIX
         # Without settings no other check can run; this one still has a result, also as JSON.
         wrong = Result("settings", False, error.message, fix, error.code, 0.0)
@@ -72,7 +72,7 @@ def check_all(
 ) -> int:
     """Run and show all checks, the microphone's only with `audio`; return the exit code."""
     # With --json standard output is one object, and nothing else may be on it.
-    console = Console(quiet=as_json, highlight=False)
+    console = Console(quiet=as_json)
     log = loaded.settings.log
     # The checks themselves report what loads.
     logs.configure_quietly(log.level, log.format)
@@ -83,7 +83,7 @@ def check_all(
 
         def begin(check: Check) -> None:
             if status is not None:
-                status.update(f"{check.doing} ...")
+                status.update(Text(f"{check.doing} ..."))
 
         for result in results(planned, begin):
             _show(console, result)

@@ -5,17 +5,17 @@ from __future__ import annotations
 import argparse
 from contextlib import suppress
 
-from rich.console import Console
 from rich.live import Live
 from rich.table import Table
-from rich.text import Text
 
 from pipeline.audio.devices import devices, meter
 from pipeline.audio.microphone import Microphone
+from pipeline.cli.console import Console
 from pipeline.cli.options import Commands, add_command, add_hearing, settings_of
 from pipeline.cli.screens import level_bar
 from pipeline.config.schema import Audio
 
+_NONE = "No recording device was found. Is the microphone plugged in and switched on?"
 _HINT = '\nPut a part of a name into config.toml: [audio] device = "..."'
 
 
@@ -44,8 +44,7 @@ def _devices(arguments: argparse.Namespace) -> int:
         )
         return 1
     console.print(rows)
-    # As text: Rich would take [audio] for markup, and leave it out.
-    console.print(Text(_HINT, style="dim"))
+    console.print(_HINT, style="dim")
     return 0
 
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import argparse
 
-from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
+from pipeline.cli.console import Console
 from pipeline.cli.options import Commands, add_command, add_group, settings_of
 from pipeline.config.schema import Settings
 from pipeline.core import logs
@@ -56,9 +55,7 @@ def _list(arguments: argparse.Namespace) -> int:
         place = "the church" if term.source == own else "the program"
         # An entry of exceptions has a hundred phrases.
         said = [phrase for phrase in term.say if asked in key(phrase)] or term.say
-        facts = (", ".join(said), ", ".join(term.write), ", ".join(term.also), place)
-        # A phrase may contain brackets, which Rich would read as markup.
-        table.add_row(*map(escape, facts))
+        table.add_row(", ".join(said), ", ".join(term.write), ", ".join(term.also), place)
     Console(soft_wrap=True).print(table)
     pair = f"{settings.translate.source} to {settings.translate.target}"
     print(f"\n{len(terms)} of {len(glossary.terms)} entries, {pair}. The church's own file: {own}")

@@ -5,18 +5,19 @@ from __future__ import annotations
 import argparse
 import shlex
 from collections.abc import Mapping
+from contextlib import nullcontext
 from pathlib import Path
 
-from rich.console import Console
 from rich.table import Table
 
 from pipeline.church.fidelity.doubt import OWN, in_use
 from pipeline.cli.commands.learn_models import add_model_steps, add_step, opened, progress
 from pipeline.cli.commands.learn_training import add_training_steps
+from pipeline.cli.console import Console
 from pipeline.cli.options import Commands, Run, add_group, add_sessions, number, path
 from pipeline.core.errors import LearningError
 from pipeline.dictionary.store import Dictionary, common_words
-from pipeline.learning.cycle import Focus, is_serving, keep_focus, plan, run
+from pipeline.learning.cycle import is_serving, keep_focus, plan, run
 from pipeline.learning.data.collect import Collected, CollectSettings, collect, remove
 from pipeline.learning.data.corpora import read_general
 from pipeline.learning.data.folder import DataFolder
@@ -53,7 +54,8 @@ def add(commands: Commands) -> None:
     says = "Collect training pairs, sound and new words from services."
     option = _add_reading(steps, "collect", _collect, says, "what would be kept").add_argument
     option("--speaker", default="", help="speaker of these sessions")
-    option("--general", metavar="FILE", help="general pairs: source, tab, target per line")
+    says = "general pairs: source, tab, target per line"
+    option("--general", type=path, metavar="FILE", help=says)
     option("--demos", action="store_true", help="include demos")
     says = "Fit the judge of doubtful captions to your reviews."
     _add_reading(steps, "judge", _judge, says, "how good it is")
@@ -127,13 +129,11 @@ def _collect(arguments: argparse.Namespace) -> int:
         def looked(name: str) -> None:
             bars.update(task, advance=1, description=name)
 
-        # Nothing is written, so the lock against other steps is not needed.
-        if arguments.dry_run:
-            made = collect(data, folders, given, dry_run=True, on_session=looked)
-        else:
-            with data.hold():
-                made = collect(data, folders, given, on_session=looked)
-    _tell(made, data, dry_run=arguments.dry_run)
+        dry_run = arguments.dry_run
+        # Without a lock against other steps where nothing is written: it makes the folder.
+        with nullcontext() if dry_run else data.hold():
+            made = collect(data, folders, given, dry_run=dry_run, on_session=looked)
+    _tell(made, data, dry_run=dry_run)
     return 0
 
 
@@ -159,12 +159,11 @@ def _judge(arguments: argparse.Namespace) -> int:
 
 
 def _tell(made: Collected, data: DataFolder, *, dry_run: bool) -> None:
-    console = Console(highlight=False)
+    console = Console()
     text = f"{len(made.new)} sessions read, {made.unchanged} unchanged, {made.sessions} in all"
     console.print(f"{text}{'. Nothing is written (--dry-run).' if dry_run else '.'}")
     for each in made.skipped:
-        # No markup: spoken text and names may contain brackets.
-        console.print(f"  {each.session} was left out: {each.why}", markup=False)
+        console.print(f"  {each.session} was left out: {each.why}")
     table = Table(show_header=False, box=None, pad_edge=False)
     rate = f" ({made.pairs_per_hour:g} an hour of speech)" if made.pairs_per_hour else ""
     rows: dict[str, str] = {
@@ -181,12 +180,12 @@ def _tell(made: Collected, data: DataFolder, *, dry_run: bool) -> None:
     console.print(table)
     if made.new_terms:
         words = ", ".join(f"{word} ({count})" for word, count in made.new_terms)
-        console.print(f"\nNames that no rule knows: {words}", markup=False)
+        console.print(f"\nNames that no rule knows: {words}")
     for rule in made.rules:
         said = f'hear = ["{rule.heard}"], write = "{rule.said}"'
-        console.print(f"A rule for the dictionary? {said}  ({rule.count} times)", markup=False)
+        console.print(f"A rule for the dictionary? {said}  ({rule.count} times)")
     if not dry_run:
-        console.print(f"\nAll is in {data.path}", markup=False)
+        console.print(f"\nAll is in {data.path}")
 
 
 def _mix(arguments: argparse.Namespace) -> int:
@@ -250,23 +249,17 @@ def _focus(arguments: argparse.Namespace) -> int:
     settings, data = opened(arguments)
     with data.hold():
         found = keep_focus(data, Path(settings.session.directory))
-    _tell_focus(found)
-    return 0
-
-
-def _tell_focus(found: Focus) -> None:
-    console = Console(highlight=False)
+    console = Console()
     for each in found.terms:
-        line = f"{each.term}: misheard {each.misheard} of {each.said} times"
-        console.print(line, markup=False)
-    if found.speaker is not None:
-        who = found.speaker
-        line = f"{who.speaker} is heard worst: confidence {who.confidence:.2f} on average"
-        console.print(line, markup=False)
-    console.print(f"To review: {len(found.review)} of {found.captions} captions", markup=False)
+        console.print(f"{each.term}: misheard {each.misheard} of {each.said} times")
+    if who := found.speaker:
+        average = f"confidence {who.confidence:.2f} on average"
+        console.print(f"{who.speaker} is heard worst: {average}")
+    console.print(f"To review: {len(found.review)} of {found.captions} captions")
     for worst in found.review[:_SHOWN]:
         line = f"  {worst.session_id} {worst.id} ({worst.score:.2f}) {worst.text}"
-        console.print(line, markup=False, overflow="ellipsis", no_wrap=True)
+        console.print(line, overflow="ellipsis", no_wrap=True)
+    return 0
 
 
 def _cycle(arguments: argparse.Namespace) -> int:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import argparse
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress
 from rich.table import Table
+from rich.text import Text
 
+from pipeline.cli.console import DESCRIPTION, Console
 from pipeline.cli.options import Commands, Run, add_command, number, path, settings_of
 from pipeline.config.schema import Settings
 from pipeline.core import logs
@@ -21,7 +23,7 @@ from pipeline.learning.compare import (
     compare_translators,
 )
 from pipeline.learning.data.folder import DataFolder
-from pipeline.learning.deploy import Deployment, deploy, require_deployable, rollback
+from pipeline.learning.deploy import Deployment, deploy, rollback
 from pipeline.learning.measuring import few_sentences, few_spoken, sentence_sets, sound_sets
 from pipeline.learning.verdict import table_rows
 from pipeline.models.registry import CAPTION_ROLES, KEYS, CaptionRole, Role
@@ -81,7 +83,7 @@ def opened(arguments: argparse.Namespace) -> tuple[Settings, DataFolder]:
 def progress() -> Progress:
     """Return a progress bar that is removed at its end."""
     return Progress(
-        TextColumn("{task.description}"),
+        DESCRIPTION,
         BarColumn(),
         MofNCompleteColumn(),
         console=Console(stderr=True),
@@ -114,7 +116,7 @@ def _compare(arguments: argparse.Namespace) -> int:
             made = compare_recognizers(loaded, models, sound, on_answer=answered)
         else:
             split = (each.partition("=") for each in arguments.set)
-            named = [(name, Path(file)) for name, _, file in split]
+            named = [(name, path(file or name)) for name, _, file in split]
             every = sentence_sets(data, (translate.source, translate.target), named)
             sets = few_sentences(every, count)
             bars.update(task, total=sum(len(each.sentences) for each in sets))
@@ -127,7 +129,7 @@ def _compare(arguments: argparse.Namespace) -> int:
 
 
 def _show(made: ModelComparison) -> None:
-    console = Console(highlight=False)
+    console = Console()
     table = Table(title=f"{made.new} against {made.old}", min_width=60)
     rows = table_rows(made.measured)
     for name in rows[0]:
@@ -142,23 +144,21 @@ def _show(made: ModelComparison) -> None:
         console.print(f"An answer takes {ratio:.2f} times as long (median, in turns).")
     if made.at_most:
         console.print(f"At most {made.at_most} of each set were asked.")
-    # No markup: users name the sets, and the names may have brackets.
-    console.print(f"{made.verdict}: {' '.join(made.words)}", markup=False)
+    console.print(f"{made.verdict}: {' '.join(made.words)}")
 
 
 def _deploy(arguments: argparse.Namespace) -> int:
     loaded, data = settings_of(arguments), opened(arguments)[1]
     role: Role = arguments.role
     name = arguments.name or f"ours-{role}-{datetime.now(UTC):%Y-%m-%d}"
+    order = partial(deploy, loaded, data, role, arguments.model, name, prompt=arguments.prompt)
     if arguments.dry_run:
-        # Checked here too: a dry run must find what the real run would refuse.
-        require_deployable(loaded, data, role, arguments.model, name, force=arguments.force)
+        order(force=arguments.force, dry_run=True)
         print(f"{KEYS[role]} would become {name!r}. Nothing is changed (--dry-run).")
         return 0
     # One step at a time: a timer's cycle may use the data folder at the same time.
-    with data.hold(), Console(stderr=True).status(f"Copying {arguments.model}"):
-        prompt, force = arguments.prompt, arguments.force
-        made = deploy(loaded, data, role, arguments.model, name, prompt=prompt, force=force)
+    with data.hold(), Console(stderr=True).status(Text(f"Copying {arguments.model}")):
+        made = order(force=arguments.force)
     _say_switch(made, loaded.file)
     print(f"To go back: stark-translate learn rollback --role {role}")
     return 0

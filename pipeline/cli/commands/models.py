@@ -10,12 +10,10 @@ from pathlib import Path
 from typing import Self
 
 import orjson
-from rich.console import Console
 from rich.progress import (
     BarColumn,
     DownloadColumn,
     Progress,
-    TextColumn,
     TimeRemainingColumn,
     TransferSpeedColumn,
 )
@@ -23,6 +21,7 @@ from rich.table import Table
 from rich.text import Text
 
 from pipeline.cli import streams
+from pipeline.cli.console import DESCRIPTION, Console
 from pipeline.cli.options import Commands, Run, add_command, add_group, print_json, settings_of
 from pipeline.config.schema import Settings
 from pipeline.config.section import known_name
@@ -97,7 +96,7 @@ def _list(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json([asdict(row) for row in found])
         return 0
-    console = Console(highlight=False)
+    console = Console()
     # Long cells would be wrapped word by word: a narrow terminal shows them below the table.
     wide = console.width >= _WIDE
     table = Table(box=None, header_style="bold", pad_edge=False)
@@ -119,11 +118,11 @@ def _list(arguments: argparse.Namespace) -> int:
         )
     console.print(table)
     if not wide:
-        console.print("\n[bold]when to choose it[/bold]")
+        console.print("\nwhen to choose it", style="bold")
         # The starter has a row for each role; the dict keeps the last, which has the most pairs.
         for name, row in {row.name: row for row in found if row.choose}.items():
-            console.print(Text(f"{name} ({_languages(row)}): {row.choose}"), soft_wrap=True)
-    console.print(Text(_FOOT.format(store.directory), "dim"), soft_wrap=True)
+            console.print(f"{name} ({_languages(row)}): {row.choose}", soft_wrap=True)
+    console.print(_FOOT.format(store.directory), style="dim", soft_wrap=True)
     return 0
 
 
@@ -307,7 +306,7 @@ def progress() -> Progress:
     """Return a progress display on standard error; without a terminal it shows nothing."""
     console = Console(stderr=True)
     return Progress(
-        TextColumn("{task.description}"),
+        DESCRIPTION,
         BarColumn(),
         DownloadColumn(),
         TransferSpeedColumn(),

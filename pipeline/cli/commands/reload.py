@@ -6,9 +6,9 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
 from rich.text import Text
 
+from pipeline.cli.console import Console
 from pipeline.cli.control_client import ask
 from pipeline.cli.options import Commands, add_command, add_reaching, print_json, settings_of
 from pipeline.core.errors import ConfigError
@@ -47,7 +47,7 @@ def _reload(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json({key: value for key, value in answer.items() if key != "type"})
     else:
-        _show(Console(highlight=False), answer)
+        _show(Console(), answer)
     return 0
 
 

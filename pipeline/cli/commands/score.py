@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import get_args
 
 import orjson
-from rich.console import Console
 from rich.table import Table
 
 from pipeline.cli.commands.learn_models import progress
+from pipeline.cli.console import Console
 from pipeline.cli.options import Commands, add_command, add_session, session_of, settings_of
 from pipeline.config.schema import Settings
 from pipeline.core.errors import UsageError

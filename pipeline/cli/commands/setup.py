@@ -10,7 +10,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import segno
-from rich.console import Console
 from rich.prompt import Confirm, IntPrompt, Prompt
 from rich.table import Table
 from rich.text import Text
@@ -21,6 +20,7 @@ from pipeline.cli import streams
 from pipeline.cli.commands.check import check_all
 from pipeline.cli.commands.models import Download
 from pipeline.cli.commands.run import TRIAL
+from pipeline.cli.console import Console
 from pipeline.cli.options import (
     Commands,
     add_command,
@@ -80,7 +80,14 @@ def add(commands: Commands) -> None:
 
 
 def _setup(arguments: argparse.Namespace) -> int:
-    console = Console(highlight=False)
+    try:
+        return _set_up(arguments)
+    except EOFError:  # Ctrl-D at a question: as Ctrl-C
+        return 1
+
+
+def _set_up(arguments: argparse.Namespace) -> int:
+    console = Console()
     file = arguments.config or file_in_force() or Path("config.toml")
     if arguments.config and not file.exists():
         # The file will be created. An empty one replaces it: otherwise the settings of the current
@@ -108,7 +115,7 @@ def _setup(arguments: argparse.Namespace) -> int:
     proposed = budget.propose(known, source, targets, here)
     _show(console, proposed, library)
     # Nothing was written or fetched so far: a user who says no has changed nothing.
-    if _may_ask(arguments) and not Confirm.ask("Go on?", console=console, default=True):
+    if _may_ask(arguments) and not Confirm.ask("Go on?", default=True):
         return 1
     obtained = _obtain(proposed, library, source, targets, accept=arguments.accept_terms)
     for name in obtained.values():
@@ -122,7 +129,7 @@ def _setup(arguments: argparse.Namespace) -> int:
     diff, copy = write(file, changes, datetime.now(UTC))
     before = f" As it was before: {copy}" if copy else ""
     was = "written" if diff else "as it was"
-    console.print(f"Settings: {file}, {was}.{before}", markup=False, soft_wrap=True)
+    console.print(f"Settings: {file}, {was}.{before}", soft_wrap=True)
     done = load(file, _typed(arguments))
     # Only now: the check must test the file that a service will read.
     code = check_all(done, audio=not arguments.no_audio)
@@ -194,9 +201,7 @@ class _Questions:
         """Return the answer, the default if nobody is asked, "" if the key is set already."""
         if not self._is_open(key):
             return ""
-        return (
-            Prompt.ask(question, console=self._console, default=default) if self._ask else default
-        )
+        return Prompt.ask(question, default=default) if self._ask else default
 
     def _microphone(self) -> str:
         """Return the name of the chosen microphone, "" for the system's default."""
@@ -207,16 +212,14 @@ class _Questions:
             streams.say(f"stark-translate: {error}")
             return ""
         for number, device in enumerate(found, 1):
-            self._console.print(f"  {number}  {device.name}", markup=False)
+            self._console.print(f"  {number}  {device.name}")
         if not found:
             self._console.print("No microphone is plugged in; the system's default is used later.")
             return ""
         # The default is the system's choice: a user who does not know presses Enter.
         default = next((n for n, device in enumerate(found, 1) if device.is_default), 1)
         choices = [str(number) for number in range(1, len(found) + 1)]
-        chosen = IntPrompt.ask(
-            "Which microphone", console=self._console, choices=choices, default=default
-        )
+        chosen = IntPrompt.ask("Which microphone", choices=choices, default=default)
         device = found[chosen - 1]
         return "" if device.is_default else device.name
 
@@ -225,7 +228,7 @@ class _Questions:
             if not (self._ask and self._is_open("server.host")):
                 return {}
             question = "How many people will read on phones (0: only this machine shows captions)"
-            readers = IntPrompt.ask(question, console=self._console, default=50)
+            readers = IntPrompt.ask(question, default=50)
         if readers > _MANY_READERS:
             self._console.print(f"More than {_MANY_READERS} readers: see docs/SCALE.md.")
         return {"server.host": "0.0.0.0" if readers > 0 else "127.0.0.1"}  # noqa: S104 - for phones
@@ -239,7 +242,7 @@ def _show(console: Console, proposed: Proposal, library: ModelLibrary) -> None:
         known = library.known.get(name)
         size = human_size(known.size_bytes) if known else "ships with the program"
         there = known is not None and library.manifest(name) is not None
-        table.add_row(FOR_PEOPLE[role], Text(name), "is here" if there else size)
+        table.add_row(FOR_PEOPLE[role], name, "is here" if there else size)
     console.print(table)
 
 
@@ -305,6 +308,6 @@ def _conclude(console: Console, loaded: Loaded, obtained: Mapping[Role, str]) ->
     console.print("Next: `stark-translate tune --write` once, with nothing else running;")
     console.print("then `stark-translate dry-run` rehearses, and `stark-translate run` captions.")
     address = public_address(settings.server)
-    console.print(f"Captions will be read at {address}", markup=False)
+    console.print(f"Captions will be read at {address}")
     if sys.stdout.isatty():
         segno.make_qr(address, error="l").terminal(compact=True)

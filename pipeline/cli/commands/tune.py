@@ -8,12 +8,11 @@ from datetime import UTC, datetime
 from itertools import groupby
 from pathlib import Path
 
-from rich.console import Console
-from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
+from pipeline.cli.console import Console
 from pipeline.cli.options import Commands, add_command, print_json, settings_of
 from pipeline.config.editor import section, toml, write
 from pipeline.config.loader import Loaded, file_in_force
@@ -64,7 +63,7 @@ def _tune(arguments: argparse.Namespace) -> int:
     loaded = settings_of(arguments, models)
     logs.configure(loaded.settings.log.level, loaded.settings.log.format)
     # The bar goes to standard error: with --json standard output is one object.
-    console, status = Console(quiet=arguments.json, highlight=False), Console(stderr=True)
+    console, status = Console(quiet=arguments.json), Console(stderr=True)
     lower_priority(_NICE)  # a service on the same machine comes first
     # Other programs are watched to the end: one that starts later also spoils the figures.
     here, others = machine(), ExternalLoad()
@@ -86,13 +85,17 @@ def _tune(arguments: argparse.Namespace) -> int:
 
 def _try_all(loaded: Loaded, here: Machine, limit_s: float, status: Console) -> tuple[Tuning, bool]:
     """Run all trials, or those before Ctrl-C; return whether all were run."""
-    columns = (TextColumn("{task.description:<44}"), BarColumn(), MofNCompleteColumn())
+    columns = (
+        TextColumn("{task.description:<44}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+    )
     with Progress(*columns, TimeElapsedColumn(), console=status, transient=True) as progress:
         # The number of trials is known only after the models' files were read.
         task = progress.add_task("loading", total=None)
 
         def begin(role: Role, values: Values) -> None:
-            progress.update(task, description=escape(f"{FOR_PEOPLE[role]}: {_words(values)}"))
+            progress.update(task, description=f"{FOR_PEOPLE[role]}: {_words(values)}")
 
         done = Tuning(loaded.settings, here, limit_s=limit_s, begin=begin)
         try:
@@ -121,18 +124,17 @@ def _show(console: Console, tuned: Tuned) -> None:
         if verdict.ok and verdict.fix:
             word, style = "look", "yellow"
         what = Text(words.get(verdict.what, verdict.what), "bold")
-        # As text: a model's name may contain brackets, which Rich would read as markup.
-        verdicts.add_row(Text(word, style), what, Text(verdict.message))
+        verdicts.add_row(Text(word, style), what, verdict.message)
         if verdict.fix:
             verdicts.add_row("", "", Text(verdict.fix, style))
     console.print(_trials(tuned), verdicts)
     if tuned.chosen:
         console.print(Text("\nFor config.toml:\n", "bold"))
-        console.print(section(tuned.chosen), markup=False)
+        console.print(section(tuned.chosen))
 
 
 def _trials(tuned: Tuned) -> Table:
-    table = Table("tried", title=Text(f"{tuned.machine.cpu}, {tuned.machine.cores} cores"))
+    table = Table("tried", title=f"{tuned.machine.cpu}, {tuned.machine.cores} cores")
     for name in ("busy", "cores", "slowest"):
         table.add_column(name, justify="right")
     table.add_column("")
@@ -146,7 +148,7 @@ def _trials(tuned: Tuned) -> Table:
                 cells = [f"{each.busy:.1%}", f"{each.cores:.2f}", slowest]
             chosen = trial.tried.items() <= tuned.chosen.items()
             mark = Text("chosen", "green") if chosen else Text(trial.problem, "red")
-            table.add_row(Text(f"  {_words(trial.tried)}"), *cells, mark)
+            table.add_row(f"  {_words(trial.tried)}", *cells, mark)
     table.caption = "busy, cores: of the time while somebody speaks; slowest: of a final"
     return table
 
@@ -162,11 +164,11 @@ def _write(
     file = config or file_in_force() or Path("config.toml")
     diff, copy = write(file, changes, datetime.now(UTC))
     if not diff:
-        console.print(f"\n{file} has all of this already.", markup=False)
+        console.print(f"\n{file} has all of this already.")
         return {}
-    console.print(f"\n{diff}\n\nWritten to {file}.", markup=False, soft_wrap=True)
+    console.print(f"\n{diff}\n\nWritten to {file}.", soft_wrap=True)
     if copy is not None:
-        console.print(f"As it was before: {copy}", markup=False, soft_wrap=True)
+        console.print(f"As it was before: {copy}", soft_wrap=True)
     for key in changes:
         # The file does not count then, and nobody would see why nothing has changed.
         if loaded.origins[key] == "environment":

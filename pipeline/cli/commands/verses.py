@@ -8,14 +8,13 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
 from pipeline.church.scripture import edition_files, editions, numbering, verse_index
 from pipeline.church.scripture.books import PRINTED
 from pipeline.church.scripture.editions import Edition
 from pipeline.cli import streams
+from pipeline.cli.console import Console
 from pipeline.cli.options import Commands, add_command, add_group
 from pipeline.core.errors import UsageError, VersesError
 
@@ -57,16 +56,8 @@ def _list(_: argparse.Namespace) -> int:
     for name, file in sorted(editions.files().items()):
         edition = editions.read(file, name)
         place = "the church" if file.parent == editions.own_directory() else "the program"
-        facts = (
-            name,
-            edition.lang,
-            edition.title,
-            edition.licence,
-            str(len(edition.verses)),
-            place,
-        )
-        # A title may contain brackets, which Rich would read as markup.
-        table.add_row(*map(escape, facts))
+        count = str(len(edition.verses))
+        table.add_row(name, edition.lang, edition.title, edition.licence, count, place)
     Console(soft_wrap=True).print(table)
     built = sorted(path.parent for path in editions.cache_directory().glob("*/index.json"))
     for folder in built:

@@ -268,8 +268,8 @@ def _sum_up(
         waiting=sum(pair.status == "review" for pair in every),
         pairs_per_hour=round(accepted / hours, 1) if hours else None,
         bars=bars,
-        new_terms=tuple(new_terms(own, known)),
-        rules=tuple(proposed_rules(heard_and_said, heard, usual)),
+        new_terms=tuple(new_terms(own, known, settings.lang)),
+        rules=tuple(proposed_rules(heard_and_said, heard, usual, settings.lang)),
     )
     if not dry_run:
         data.write_pairs(PAIRS, chosen)

@@ -231,15 +231,11 @@ def last_lesson(data: DataFolder) -> str:
     if not reviewed:
         return ""
     last = max(reviewed, key=lambda each: each.reviewed_utc)
-    sentences = sum(pair.source == "review" and pair.status == "accepted" for pair in last.pairs)
-    heard = len(confusions(last.corrected))
-    corrections = len(last.corrected)
-    return (
-        f"Last time: {corrections} {_plural('correction', corrections)}. They taught "
-        f"{sentences} {_plural('sentence', sentences)} and {heard} misheard "
-        f"{_plural('word', heard)}."
-    )
+    taught = sum(pair.source == "review" and pair.status == "accepted" for pair in last.pairs)
+    corrections = _many(len(last.corrected), "correction")
+    heard = _many(len(confusions(last.corrected)), "misheard word")
+    return f"Last time: {corrections}. They taught {_many(taught, 'sentence')} and {heard}."
 
 
-def _plural(noun: str, count: int) -> str:
-    return noun if count == 1 else f"{noun}s"
+def _many(count: int, noun: str) -> str:
+    return f"{count} {noun}{'s' * (count != 1)}"

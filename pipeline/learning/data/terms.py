@@ -6,18 +6,21 @@ found in a correction or a rule of the dictionary.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
+from pipeline.core.languages import language
 from pipeline.dictionary.rules import key
-from pipeline.text.words import WORD
+from pipeline.text.words import UNSPACED, WORD, begins_sentence
 
 _LONGEST = 3
 """Most words on each side; a longer difference is another sentence, not a misheard word."""
 _OFTEN = 2
 _MOST_NEW = 30
+_NO_SPACE = re.compile(f"(?<=[{UNSPACED}]) (?=[{UNSPACED}])")
 # These always have a capital, and need no rule.
 _USUAL = frozenset("I I'm I'll I've I'd God Lord Jesus Christ Amen".split())  # noqa: SIM905
 
@@ -43,30 +46,28 @@ def confusions(spoken: Iterable[tuple[str, str]]) -> list[Confusion]:
     counts: Counter[tuple[str, str]] = Counter()
     for heard, said in spoken:
         a, b = WORD.findall(heard), WORD.findall(said)
-        counts.update((" ".join(b[k:m]), " ".join(a[i:j])) for i, j, k, m in _replaced(a, b))
+        counts.update((_phrase(b[k:m]), _phrase(a[i:j])) for i, j, k, m in _replaced(a, b))
     # Then by the words, so that the same sessions always give the same file.
     ranked = sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))
     return [Confusion(said, heard, count) for (said, heard), count in ranked]
 
 
-def new_terms(texts: Iterable[str], known: Iterable[str]) -> list[tuple[str, int]]:
+def new_terms(texts: Iterable[str], known: Iterable[str], lang: str) -> list[tuple[str, int]]:
     """Return repeated names that no rule knows, with their counts.
 
-    A name is a word that has a capital within a sentence and never occurs without one.
+    A name is a word that has a capital within a sentence and never occurs without one. In a
+    language of capital nouns there are none: nothing tells them from other nouns.
     """
     capital: Counter[str] = Counter()
     small: set[str] = set()
     for text in texts:
-        first = True
         for match in WORD.finditer(text):
             word = match[0]
             if word.islower():
                 # A word that also occurs in lower case is no name.
                 small.add(word)
-            elif not first and word[0].isupper() and word not in _USUAL:
+            elif _is_name(word, lang) and not begins_sentence(text, match.start()):
                 capital[word] += 1
-            # After these marks a sentence begins, so a capital means nothing.
-            first = text[match.end() : match.end() + 1] in ".!?:"
     taken = {key(part) for term in known for part in term.split()}
     found = [
         (word, count)
@@ -76,8 +77,17 @@ def new_terms(texts: Iterable[str], known: Iterable[str]) -> list[tuple[str, int
     return found[:_MOST_NEW]
 
 
+def _is_name(word: str, lang: str) -> bool:
+    """Whether a capital shows a name: many scripts have none, and German gives one to all nouns."""
+    has_capital = word != word.lower() and word not in _USUAL
+    return has_capital and language(lang).nouns == "small"
+
+
 def proposed_rules(
-    spoken: Iterable[tuple[str, str]], known: Iterable[str], small_words: Mapping[str, int]
+    spoken: Iterable[tuple[str, str]],
+    known: Iterable[str],
+    small_words: Mapping[str, int],
+    lang: str,
 ) -> list[Confusion]:
     """Return rules to propose for the dictionary, from pairs of (heard, said).
 
@@ -92,7 +102,7 @@ def proposed_rules(
     for heard, said in spoken:
         a, b = WORD.findall(heard), WORD.findall(said)
         for i, j, k, m in _replaced(a, b):
-            is_name = any(not word.islower() for word in b[k:m])
+            is_name = any(_is_name(word, lang) for word in b[k:m])
             start, end, first, last = i, j, k, m
             if is_everyday(a[i:j], small_words):
                 # The neighbours are equal in both texts: they were recognized correctly.
@@ -100,7 +110,7 @@ def proposed_rules(
                 first, last = max(0, k - 1), min(len(b), m + 1)
                 if is_everyday(a[start:end], small_words):
                     continue
-            rule = (" ".join(b[first:last]), " ".join(a[start:end]))
+            rule = (_phrase(b[first:last]), _phrase(a[start:end]))
             counts[rule] += 1
             if is_name:
                 names.add(rule)
@@ -111,6 +121,11 @@ def proposed_rules(
         if (count >= _OFTEN or (said, heard) in names)
         and not _is_made_of(key(heard).split(), heard_already)
     ]
+
+
+def _phrase(words: Sequence[str]) -> str:
+    """Return words as they are written: Chinese, for one, has no spaces."""
+    return _NO_SPACE.sub("", " ".join(words))
 
 
 def _is_made_of(heard: Sequence[str], phrases: Collection[str]) -> bool:

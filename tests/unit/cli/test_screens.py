@@ -18,9 +18,10 @@ from pathlib import Path
 
 import pytest
 import structlog
-from rich.console import Console, RenderableType
+from rich.console import RenderableType
 
 from pipeline.captions.redaction import Redaction
+from pipeline.cli.console import Console
 from pipeline.cli.screens import LineScreen, RichScreen, make_screen
 from pipeline.core.reports import Fault, Level
 from scripts.support.records import utterance_record

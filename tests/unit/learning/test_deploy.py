@@ -192,7 +192,12 @@ def test_a_folder_of_ctranslate2_is_deployed_whole(config: Path, data: DataFolde
 def test_what_cannot_be_deployed_changes_nothing(
     config: Path, model: Path, data: DataFolder
 ) -> None:
-    wrong = {("../out", model): "name-malformed", ("ours", Path("none.gguf")): "model-missing"}
+    wrong = {
+        ("../out", model): "name-malformed",
+        ("ours", Path("none.gguf")): "model-missing",
+        # Its --role was forgotten.
+        ("ours", bundled("models", "starter", "marian")): "model-missing",
+    }
     for (name, file), code in wrong.items():
         with pytest.raises(LearningError) as raised:
             deploy(load(config), data, "gemma", file, name, force=True)
@@ -214,13 +219,34 @@ def test_a_full_disk_leaves_the_model_in_use(
     assert DEPLOYMENTS.read(data) == []
 
 
-def test_a_key_that_something_else_sets_is_told(
+def test_a_key_that_something_else_sets_is_told_before_gigabytes_are_copied(
     config: Path, model: Path, data: DataFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("STARK_TRANSLATE__TRANSLATE__FINAL__MODEL", "starter")
+    for key in ("MODEL", "PROMPT"):
+        with monkeypatch.context() as patch:
+            patch.setenv(f"STARK_TRANSLATE__TRANSLATE__FINAL__{key}", "starter")
+            for dry_run in (True, False):
+                with pytest.raises(LearningError) as raised:
+                    deploy(
+                        *(load(config), data, "gemma", model, "ours"),
+                        prompt="starter",
+                        force=True,
+                        dry_run=dry_run,
+                    )
+                assert raised.value.code == "key-overridden"
+    assert not (config.parent / "models").exists()
+
+
+def test_a_model_on_a_server_keeps_its_name(config: Path, model: Path, data: DataFolder) -> None:
+    """The server would be asked for a model that only this machine has."""
+    config.write_text(
+        '[servers.gpu]\nurl = "http://127.0.0.1:9/v1"\n'
+        '[translate.final]\nengine = "openai"\nserver = "gpu"\nmodel = "theirs"\n'
+    )
     with pytest.raises(LearningError) as raised:
         deploy(load(config), data, "gemma", model, "ours", force=True)
-    assert raised.value.code == "key-overridden"
+    assert raised.value.code == "role-unused"
+    assert load(config).settings.translate.final.model == "theirs"
 
 
 def test_without_a_file_of_settings_it_is_told(

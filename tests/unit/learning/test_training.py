@@ -90,10 +90,26 @@ def test_the_next_month_is_a_training_of_its_own(order: TrainingOrder, tmp_path:
     )
     mix.write_text("next year\n")
     for told in (False, True):
-        with pytest.raises(LearningError):
+        with pytest.raises(LearningError, match=r"-9: .* Start it again"):
             goes_on()
         assert ("--resume" in lines[-1]) == told
         mix.write_text("it was killed, and its minutes are not over\n")
+
+
+def test_ctrl_c_waits_for_the_checkpoint(order: TrainingOrder, tmp_path: Path) -> None:
+    """It once returned at once: the next start met a trainer that was still writing."""
+    checkout = checkout_of(tmp_path)
+    trainer = checkout / "training/train/train_marian.py"
+    saves = "import time\nprint('step')\ntime.sleep(0.5)\nprint('saving')\n"
+    trainer.write_text(saves + trainer.read_text())
+    order.base.mkdir()
+
+    def interrupt(line: str) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train(order, on_line=interrupt, checkout=checkout)
+    assert (order.out / "checkpoint.pt").exists()
 
 
 def test_a_base_of_gigabytes_is_read_once(
@@ -158,5 +174,6 @@ def test_a_trainer_that_fails_is_told_with_its_last_words(
     with pytest.raises(LearningError, match="no memory left") as raised:
         train(order, on_line=lines.append, checkout=tmp_path / "checkout")
     assert raised.value.code == "training-failed"
+    assert raised.value.fix.startswith("Mend that first.")
     assert lines[0] == "step 1"
     assert sys.executable in commands(order)[0]

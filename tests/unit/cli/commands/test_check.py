@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rich.console import Console
 
 from pipeline.check.result import Result, last_check
 from pipeline.cli.commands.check import _show
+from pipeline.cli.console import Console
 from pipeline.cli.main import main
 from tests.support.cli import Cli
 from tests.support.paths import ROOT

@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
 from pipeline.cli.commands.setup import _conclude
+from pipeline.cli.console import Console
 from pipeline.cli.main import main
 from pipeline.config.loader import load
 from pipeline.models.registry import Role
@@ -96,6 +96,8 @@ def test_the_file_that_ships_answers_nothing() -> None:
     assert code == 1
     for question in ("Which language is spoken", "Into which languages", "How many people"):
         assert question in screen
+    code, screen = on_a_terminal(b"\x04")
+    assert (code, "Traceback" in screen) == (1, False), "Ctrl-D"
 
 
 def test_without_a_terminal_nobody_is_asked(cli: Cli) -> None:

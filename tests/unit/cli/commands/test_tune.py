@@ -14,9 +14,9 @@ from typing import Any
 
 import orjson
 import pytest
-from rich.console import Console
 
 from pipeline.cli.commands import tune
+from pipeline.cli.console import Console
 from pipeline.config.loader import changed, leaves, load
 from pipeline.config.schema import Settings
 from pipeline.core.resources import bundled
@@ -47,7 +47,7 @@ def tuned(*, ok: bool, complete: bool = True) -> Tuned:
 
 
 def shown(result: Tuned) -> str:
-    console = Console(width=120, file=StringIO(), highlight=False)
+    console = Console(width=120, file=StringIO())
     tune._show(console, result)
     return console.file.getvalue()  # type: ignore[attr-defined, no-any-return]
 

@@ -201,7 +201,7 @@ def test_what_is_misheard_in_another_language_is_no_mistake_in_this_one(
     assert (english.rules, english.new_terms) == ((), ())
     assert orjson.loads((data.path / "confusions.json").read_bytes()) == []
     german = gather(data, made.folder, settings=replace(SETTINGS, lang="de"))
-    assert [name for name, _ in german.new_terms] == ["Gemeinde", "Gnade"]
+    assert german.new_terms == (), "every noun has a capital"
     (confusion,) = orjson.loads((data.path / "confusions.json").read_bytes())
     assert confusion == {"said": "der", "heard": "die", "count": 2}
 

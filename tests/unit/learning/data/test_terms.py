@@ -27,7 +27,11 @@ def test_names_that_come_again_and_no_rule_knows_are_new_terms() -> None:
         "As Okoro said, Romans is a letter. Welcome to Maranatha.",
         "We sing. Welcome, all of you. Grace and grace again: Grace.",
     ]
-    assert dict(new_terms(texts, known=["Romans"])) == {"Maranatha": 2, "Okoro": 2}
+    assert dict(new_terms(texts, ["Romans"], "en")) == {"Maranatha": 2, "Okoro": 2}
+    # After a space before the mark a sentence begins as well.
+    assert new_terms(["Alléluia ! Gloire à Dieu ! Gloire au Père."], [], "fr") == []
+    german = ["Wir danken für die Gnade und Pastor Okoro."] * 2
+    assert new_terms(german, [], "de") == [], "every noun has a capital"
 
 
 def test_a_rule_is_a_whole_phrase_and_never_of_everyday_words_alone() -> None:
@@ -42,8 +46,20 @@ def test_a_rule_is_a_whole_phrase_and_never_of_everyday_words_alone() -> None:
     everyday = dict.fromkeys(
         ["he", "was", "a", "soul", "for", "us", "the", "some", "sing", "today", "kill"], 3
     )
-    proposed = proposed_rules(spoken, ["romance", "profit", "habbycook"], everyday)
+    proposed = proposed_rules(spoken, ["romance", "profit", "habbycook"], everyday, "en")
     assert {(each.heard, each.said) for each in proposed} == {
         ("easy kill", "Ezekiel"),
         ("the soul Tarsus", "the Saul Tarsus"),
     }
+
+
+def test_a_word_without_a_small_letter_is_no_name_for_that() -> None:
+    """Once misheard, it was a rule in Arabic, and every noun in German."""
+    for lang, heard, said in (
+        ("ar", "قال بطرف للناس", "قال بطرس للناس"),
+        ("de", "wir lesen den Bruf heute", "wir lesen den Brief heute"),
+        ("zh", "我们读月汉福音", "我们读约翰福音"),
+    ):
+        assert proposed_rules([(heard, said)], [], {}, lang) == []
+    # As it is written: the rule puts these words into captions.
+    assert proposed_rules([(heard, said)] * 2, [], {}, lang) == [Confusion("约翰", "月汉", 2)]
