@@ -72,18 +72,18 @@ class Commitments:
             # The words so far were recognized in the wrong language.
             self._begin(self._id, self._stt)
         self._lang = transcript.lang
+        # `said` counts characters of an earlier text, and a reload may just have ended the calm.
+        lead, self.said, self.lead = self.lead, 0, ""
         if reopened is None or reopened.id != self._id:
             return
         # By identity, since the same final may be reopened again with another text.
         if reopened is not self._reopened:
-            self._reopened, self.lead = reopened, reopened.target
-            self._stood = reopened.target
+            self._reopened, self._stood = reopened, reopened.target
+            lead = reopened.target
             self._target = TargetCommit(attention_follows=self._target.attention_follows)
             self._history = []
-        at = behind(transcript.text, reopened.source) if self.lead else None
-        if at is None:
-            # The recognized words have changed, so the final's translation is no longer valid.
-            self.said, self.lead = 0, ""
+        at = behind(transcript.text, reopened.source) if lead else None
+        if at is None:  # the recognized words have changed: the final's translation is void
             return
         self.said = at
         is_between = bool(transcript.text[at:].strip())
