@@ -16,13 +16,13 @@ import structlog
 
 from pipeline.captions.interpreter import Interpreter
 from pipeline.captions.redaction import Redaction
+from pipeline.captions.sink import Removed
 from pipeline.config.schema import Settings
 from pipeline.core.formats import utc_now
 from pipeline.core.reports import CaptionReport, Rendition, Retranslated, Settled
 from pipeline.core.types import Caption, Comparison, Transcript, Utterance
 from pipeline.daemon.captions.target import Back, TargetCaptions, together
 from pipeline.daemon.context.context import DaemonContext
-from pipeline.daemon.context.sinks import Removed
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.records.events import RungEvent
 from pipeline.records.health import RUNG_NAMES, LanguageHealth

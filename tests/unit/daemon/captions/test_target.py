@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from pipeline.captions.board import CaptionBoard
+from pipeline.captions.sink import Sink
 from pipeline.core.errors import ProtocolError
 from pipeline.core.reports import Rendition, Retranslated
 from pipeline.core.types import Caption, Recognition, Transcript, Utterance
-from pipeline.daemon.context.sinks import Sink
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.server.operator_feed import OperatorFeed
 from pipeline.session.reader import read_records
