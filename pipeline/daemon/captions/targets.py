@@ -265,11 +265,16 @@ class Targets:
     def finish(self) -> None:
         """At the end: publish drafts that have no final, and all held finals."""
         for each in self._targets:
-            for caption in each.workers.take_unfinished():
-                each.show(caption)
+            self.show_unfinished(each)
             each.coordinator.release_all()
             # Last: captions that still wait for a translation become final as they are.
             each.retranslations.forget()
+
+    def show_unfinished(self, each: TargetCaptions) -> None:
+        """Publish a language's drafts that have no final as finals."""
+        for caption in each.workers.take_unfinished():
+            # Like a report: an interpreter may repeat an earlier caption with it.
+            self.take(Rendition(each.lang, caption))
 
     def settle(self) -> None:
         """Write all records."""

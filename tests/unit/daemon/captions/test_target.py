@@ -460,6 +460,18 @@ def test_an_interpreter_is_recorded_and_shown_unless_the_settings_say_otherwise(
         assert told == [(1, "God is faithful to us.", None), (2, "Dios es fiel a todos.", 1)]
 
 
+def test_a_draft_that_becomes_the_final_stays_hidden_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hall = Interpreted(tmp_path, "hidden")
+    said = Transcript(utterance(2, 4.0, 5.0), "es", *[BOTH["es"][1]] * 2, Recognition(""))
+    drafts = [Caption(said, "en", BOTH["en"][1], "marian", final=True)]
+    monkeypatch.setattr(hall.targets.of("en").workers, "take_unfinished", lambda: drafts)
+    hall.targets.finish()
+    assert hall.texts() == FIRST
+    hall.recorder.close(5)
+
+
 def test_what_was_hidden_wrongly_is_brought_back_and_stays(tmp_path: Path) -> None:
     hall = Interpreted(tmp_path, "hidden")
     hall.say("es", BOTH["es"][1], BOTH["en"][1], number=2)
