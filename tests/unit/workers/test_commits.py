@@ -131,6 +131,7 @@ def test_a_final_goes_on_with_what_was_reopened(
         ("en", "It is good.", "They said it is good."),
         ("de", "Menschen irren.", "They said Menschen irren."),
         ("de", "Wir irren.", "They said wir irren."),
+        ("zh", "我们会犯错。", "They said我们会犯错。"),  # Chinese has no spaces
     ],
 )
 def test_what_always_has_a_capital_keeps_it_behind_half_a_sentence(
