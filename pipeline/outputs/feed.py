@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import partial
 
 from pipeline.captions.redaction import Redaction
@@ -54,11 +55,14 @@ class OutputFeed(Sink):
         now: Callable[[], datetime],
         lang: str,
         board: str,
+        *,
         last_id: int = 0,
+        steady_s: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`now` returns the time with its zone. `lang` is the language that is shown, and `board`
-        that of the board whose captions have it: another one's have it as what was said. `last_id`
-        is the newest caption of a resumed session: late changes of earlier captions are not shown.
+        """`now` returns the time with its zone, of a clock that may be set; that of `steady_s`
+        never is. `lang` is the language that is shown, and `board` that of the board whose captions
+        have it: another one's have it as what was said. `last_id` is the newest caption of a
+        resumed session: late changes of earlier captions are not shown.
         """
         self._outputs = outputs
         self._lang = lang
@@ -70,8 +74,9 @@ class OutputFeed(Sink):
         self._last = last_id
         self._text = ""
         self._is_blank = False
-        self._went_dark = now()
-        self._dark: deque[tuple[datetime, datetime]] = deque(maxlen=8)
+        self._steady_s = steady_s
+        self._went_dark_s = 0.0
+        self._dark: deque[tuple[float, float]] = deque(maxlen=8)
         """The last stretches in which the displays were blank: finals of that speech come later."""
 
     def start(self, emit: Emit) -> None:
@@ -112,9 +117,11 @@ class OutputFeed(Sink):
     def on_blank(self, *, is_blank: bool) -> None:
         """Clear the screens while the displays are blank."""
         if is_blank != self._is_blank:
-            self._is_blank, before, self._went_dark = is_blank, self._went_dark, self._now()
-            if not is_blank:
-                self._dark.append((before, self._went_dark))
+            self._is_blank = is_blank
+            if is_blank:
+                self._went_dark_s = self._steady_s()
+            else:
+                self._dark.append((self._went_dark_s, self._steady_s()))
             self._refresh()
 
     def on_redaction(self, redaction: Redaction, removed: Removed) -> None:  # noqa: ARG002
@@ -131,8 +138,10 @@ class OutputFeed(Sink):
         if lang != self._board:
             return
         # A stream cannot be changed, so speech while the displays are blank never goes there.
-        ended_utc = spoken_utc + timedelta(seconds=message.end_s - message.start_s)
-        was_dark = any(spoken_utc < to and ended_utc > since for since, to in self._dark)
+        # By the steady clock: the other one may have been set meanwhile.
+        spoken_s = self._steady_s() - (self._now() - spoken_utc).total_seconds()
+        ended_s = spoken_s + message.end_s - message.start_s
+        was_dark = any(spoken_s < to_s and ended_s > since_s for since_s, to_s in self._dark)
         if not (self._is_blank or was_dark):
             text = self._text_of(message)
             for each in self._streams:

@@ -163,7 +163,7 @@ def open_gate(settings: Settings, boards: Sequence[CaptionBoard], mode: Mode) ->
             lang,
             # The captions of the first target contain the source text.
             lang if lang in targets else targets[0],
-            last_id,
+            last_id=last_id,
         )
         for lang, named in by_lang(settings.outputs, settings.translate.target).items()
     }

@@ -4,6 +4,8 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Self
 
+import pytest
+
 from pipeline.captions.board import CaptionBoard
 from pipeline.captions.redaction import Redaction
 from pipeline.config.publishing import Output
@@ -22,10 +24,12 @@ class Fed:
     def __init__(self, lang: str = "es") -> None:
         self.board = CaptionBoard("s", "en", "es", 10)
         self.screen, self.stream = WebRecorder(), WebRecorder()
-        self.now = NOON
+        self.now, self.steady_s = NOON, 0.0
         vmix = Output(program="vmix", url=self.screen.url)
         youtube = Output(program="youtube", url=f"{self.stream.url}/c?cid=key")
-        self.feed = OutputFeed([vmix, youtube], lambda: self.now, lang, "es")
+        self.feed = OutputFeed(
+            [vmix, youtube], lambda: self.now, lang, "es", steady_s=lambda: self.steady_s
+        )
 
     def __enter__(self) -> Self:
         self.screen.__enter__()
@@ -183,13 +187,18 @@ def test_an_undone_correction_leaves_the_screen_of_the_spoken_language() -> None
     assert fed.screen.titles == ["At ten", ""]
 
 
-def test_what_was_said_while_blank_never_comes_to_a_stream_even_if_it_settles_later() -> None:
+@pytest.mark.parametrize("set_s", [0.0, -3600.0, 3600.0])
+def test_what_was_said_while_blank_never_comes_to_a_stream_even_if_it_settles_later(
+    set_s: float,
+) -> None:
+    noon = NOON + timedelta(seconds=set_s)  # the clock is set while the displays are blank
     with Fed() as fed:
         for is_blank, at_s in ((True, 10.0), (False, 20.0), (True, 21.0), (False, 22.0)):
-            fed.now = NOON + timedelta(seconds=at_s)
+            fed.now = (NOON if at_s == 10.0 else noon) + timedelta(seconds=at_s)
+            fed.steady_s = at_s
             fed.feed.on_blank(is_blank=is_blank)
         for key, spoken_s in enumerate((7.0, 9.5, 15.0, 19.5, 22.5)):
             message = fed.put(key, f"texto {spoken_s}")
             assert message.end_s - message.start_s == 1.0
-            fed.feed.on_settled(message, NOON + timedelta(seconds=spoken_s), "es")
+            fed.feed.on_settled(message, noon + timedelta(seconds=spoken_s), "es")
         assert fed.has(2) == ["texto 7.0", "texto 22.5"]
