@@ -464,7 +464,8 @@ def test_a_draft_that_becomes_the_final_stays_hidden_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hall = Interpreted(tmp_path, "hidden")
-    said = Transcript(utterance(2, 4.0, 5.0), "es", *[BOTH["es"][1]] * 2, Recognition(""))
+    again = BOTH["es"][1]
+    said = Transcript(utterance(2, 4.0, 5.0), "es", again, again, Recognition(again))
     drafts = [Caption(said, "en", BOTH["en"][1], "marian", final=True)]
     monkeypatch.setattr(hall.targets.of("en").workers, "take_unfinished", lambda: drafts)
     hall.targets.finish()
