@@ -14,13 +14,10 @@ from websockets.datastructures import Headers
 from websockets.http11 import Request
 
 from pipeline.captions.redaction import Redaction
-from pipeline.config.publishing import Publish
 from pipeline.core.metrics import Metrics
 from pipeline.core.types import Correction
 from pipeline.daemon.captions.coordinator import CaptionCoordinator
 from pipeline.daemon.context.service_sinks import MetricsSink, PageSink
-from pipeline.publish.publisher import Publisher
-from pipeline.publish.stream import ServiceStatus
 from pipeline.session.recorder import SessionRecorder
 from scripts.support.records import utterance_record
 from scripts.support.web_recorder import WebRecorder
@@ -141,18 +138,6 @@ def test_a_service_that_ends_while_blank_lights_no_screen_and_sends_nothing(
         feed.close()
         setting.recorder.close(5)
     assert all(b"gracia" not in each.body for each in screen.sent + stream.sent)
-
-
-def test_what_every_display_is_sent_is_published(setting: CoordinatorFixture) -> None:
-    status = ServiceStatus(
-        session="test", mode="live", source="en", targets=("es",), state="starting"
-    )
-    publisher = Publisher(Publish(nats="nats://127.0.0.1:1"), status)  # never started
-    publisher.on_state("speech", "a reason for operators")
-    setting.coordinator.show(caption("gracia", final=True))
-    publisher.on_caption(setting.screen.messages[-1], "es")
-    publisher.on_notice({"es": "A las diez."})
-    assert publisher.waiting == 2  # a caption, and the newest status
 
 
 def test_each_language_reaches_the_subtitles_for_streams_and_can_be_taken_back(
