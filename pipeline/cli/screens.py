@@ -22,13 +22,14 @@ from rich.segment import ControlType, Segment
 from rich.text import Text
 
 from pipeline.captions.redaction import Redaction
+from pipeline.captions.sink import Removed
 from pipeline.cli.console import Console
 from pipeline.core import logs
 from pipeline.core.formats import clock
 from pipeline.core.reports import Fault, Level
 from pipeline.core.threads import Thread
 from pipeline.core.types import Mode, State
-from pipeline.daemon.context.sinks import Removed, Screen
+from pipeline.daemon.context.screen import Screen
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.records.summary import SHORT_STAGES
 from pipeline.records.utterance import UtteranceRecord

@@ -102,8 +102,9 @@ class Vad(Section):
         if 0 < self.eager_ms < _SHORTEST_SILENCE_MS:
             msg = f"vad.eager_ms must be 0 (off) or at least {_SHORTEST_SILENCE_MS}"
             raise ValueError(msg)
-        # An old file that sets only a short silence is valid: then there is no eager run.
-        if "eager_ms" in self.model_fields_set and self.eager_ms >= self.fitted({}).silence_ms:
+        # An old file that sets only a short silence is valid: then there is no eager run. By its
+        # value: after a reload every key counts as set.
+        if self.eager_ms > _SHORTEST_SILENCE_MS and self.eager_ms >= self.fitted({}).silence_ms:
             msg = "vad.eager_ms must be below vad.silence_ms"
             raise ValueError(msg)
         return self

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import datetime, timedelta
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
 from functools import partial
 
-from pipeline.captions.subtitles import Side
+from pipeline.captions.redaction import Redaction
+from pipeline.captions.sink import Removed, Sink
 from pipeline.config.publishing import Output
 from pipeline.core.reports import Emit
 from pipeline.outputs.outlet import (
@@ -37,7 +39,7 @@ _NAMES = {
 }
 
 
-class OutputFeed:
+class OutputFeed(Sink):
     """Shows captions in the programs that the settings name. It never waits.
 
     All programs show one language, with the texts of the board. A screen, which can be changed,
@@ -51,17 +53,20 @@ class OutputFeed:
         self,
         outputs: Sequence[Output],
         now: Callable[[], datetime],
-        side: Side = "target",
-        lang: str = "",
+        lang: str,
+        board: str,
+        *,
         last_id: int = 0,
+        steady_s: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`now` returns the time with its zone. `side` is the part of a caption that is shown:
-        `source` is what was said. `lang` is its language. `last_id` is the newest caption of a
+        """`now` returns the time with its zone, of a clock that may be set; that of `steady_s`
+        never is. `lang` is the language that is shown, and `board` that of the board whose captions
+        have it: another one's have it as what was said. `last_id` is the newest caption of a
         resumed session: late changes of earlier captions are not shown.
         """
         self._outputs = outputs
-        self._side = side
         self._lang = lang
+        self._board = board
         self._now = now
         self._screens: list[Outlet] = []
         self._streams: list[Outlet] = []
@@ -69,8 +74,9 @@ class OutputFeed:
         self._last = last_id
         self._text = ""
         self._is_blank = False
-        self._went_dark = now()
-        self._dark: deque[tuple[datetime, datetime]] = deque(maxlen=8)
+        self._steady_s = steady_s
+        self._went_dark_s = 0.0
+        self._dark: deque[tuple[float, float]] = deque(maxlen=8)
         """The last stretches in which the displays were blank: finals of that speech come later."""
 
     def start(self, emit: Emit) -> None:
@@ -95,8 +101,10 @@ class OutputFeed:
         for each in (*self._screens, *self._streams):
             each.close()
 
-    def on_caption(self, message: CaptionMessage) -> None:
+    def on_caption(self, message: CaptionMessage, lang: str) -> None:
         """Show a final on screens: a new one, or a new version of the one that they show."""
+        if lang != self._board:
+            return
         text = self._text_of(message)
         for each in self._streams:
             each.revise(message.id, text)
@@ -109,25 +117,31 @@ class OutputFeed:
     def on_blank(self, *, is_blank: bool) -> None:
         """Clear the screens while the displays are blank."""
         if is_blank != self._is_blank:
-            self._is_blank, before, self._went_dark = is_blank, self._went_dark, self._now()
-            if not is_blank:
-                self._dark.append((before, self._went_dark))
+            self._is_blank = is_blank
+            if is_blank:
+                self._went_dark_s = self._steady_s()
+            else:
+                self._dark.append((self._went_dark_s, self._steady_s()))
             self._refresh()
 
-    def on_redaction(self, removed: Iterable[CaptionMessage]) -> None:
+    def on_redaction(self, redaction: Redaction, removed: Removed) -> None:  # noqa: ARG002
         """Drop waiting captions, and remove from screens what is off the record now."""
         for each in self._streams:
             each.forget()
-        for message in removed:
+        for message in removed[self._board]:
             if message.id >= self._last:
                 self._last, self._text = message.id, ""
         self._refresh()
 
-    def on_settled(self, message: CaptionMessage, spoken_utc: datetime) -> None:
+    def on_settled(self, message: CaptionMessage, spoken_utc: datetime, lang: str) -> None:
         """Send a settled caption to streams, as the board shows it."""
+        if lang != self._board:
+            return
         # A stream cannot be changed, so speech while the displays are blank never goes there.
-        ended_utc = spoken_utc + timedelta(seconds=message.end_s - message.start_s)
-        was_dark = any(spoken_utc < to and ended_utc > since for since, to in self._dark)
+        # By the steady clock: the other one may have been set meanwhile.
+        spoken_s = self._steady_s() - (self._now() - spoken_utc).total_seconds()
+        ended_s = spoken_s + message.end_s - message.start_s
+        was_dark = any(spoken_s < to_s and ended_s > since_s for since_s, to_s in self._dark)
         if not (self._is_blank or was_dark):
             text = self._text_of(message)
             for each in self._streams:
@@ -139,7 +153,7 @@ class OutputFeed:
         # A corrected caption has the old translation until the new one is final.
         if not message.final:
             return ""
-        return message.target.text if self._side == "target" else message.source.text
+        return (message.target if self._lang == self._board else message.source).text
 
     def _refresh(self) -> None:
         text = "" if self._is_blank else self._text

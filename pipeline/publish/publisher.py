@@ -21,6 +21,7 @@ from dataclasses import replace
 
 import structlog
 
+from pipeline.captions.sink import Sink
 from pipeline.config.publishing import Publish
 from pipeline.core.errors import PublishError
 from pipeline.core.reports import Emit, Fault
@@ -103,8 +104,11 @@ _AGAIN_S = (0.5, 1.0, 2.0, 5.0)
 """Waits before reconnecting; the last one repeats."""
 
 
-class Publisher:
-    """Sends captions to the stream. Any thread may call `offer...`, which never waits."""
+class Publisher(Sink):
+    """Publishes to the church's stream what every display gets, and nothing else.
+
+    Any thread may call `on_...`, which never waits.
+    """
 
     def __init__(self, settings: Publish, status: ServiceStatus) -> None:
         """`status` names the session to publish and its languages."""
@@ -133,19 +137,19 @@ class Publisher:
         self._offer_status()
         for lang, messages in (captions or {}).items():
             for message in messages:
-                self.offer(message, lang)
+                self.on_caption(message, lang)
         self._thread.start()
 
-    def offer(self, message: CaptionMessage, lang: str) -> None:
+    def on_caption(self, message: CaptionMessage, lang: str) -> None:
         """Publish the newest version of a caption in a target language."""
         self._backlog.put(caption_out(self._settings.church, self._status.session, lang, message))
         self._call(self._wake.set)
 
-    def offer_state(self, state: State) -> None:
-        """Publish the service's state."""
+    def on_state(self, state: State, reason: str = "") -> None:  # noqa: ARG002 - for operators
+        """Publish the service's state, without its reason."""
         self._change(replace(self._status, state=state))
 
-    def offer_notice(self, texts: dict[str, str]) -> None:
+    def on_notice(self, texts: dict[str, str]) -> None:
         """Publish the current notice, by language; empty: there is none."""
         self._change(replace(self._status, notice=texts))
 

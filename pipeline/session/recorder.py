@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
+from dataclasses import asdict
 from datetime import UTC, datetime
 from functools import partial
 from itertools import count
@@ -21,16 +22,24 @@ import orjson
 import structlog
 
 from pipeline.captions.redaction import Redaction, RedactionFilter
+from pipeline.captions.sink import Removed, Sink
 from pipeline.config.section import Session as SessionSettings
 from pipeline.core.errors import ProtocolError, SessionError, writing
 from pipeline.core.files import LineFile, WholeFile
 from pipeline.core.formats import utc_now
-from pipeline.core.reports import Fault
+from pipeline.core.reports import Fault, SongChanged, SourceChanged
 from pipeline.core.threads import Thread, described
 from pipeline.core.types import Pcm
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.protocol.codec import parse_caption
-from pipeline.records.events import Record, RecordsDroppedEvent, ResumedEvent
+from pipeline.records.events import (
+    FaultEvent,
+    Record,
+    RecordsDroppedEvent,
+    ResumedEvent,
+    SongEvent,
+    SourceEvent,
+)
 from pipeline.records.summary import SummaryRecord, summarized
 from pipeline.records.utterance import UtteranceRecord
 from pipeline.session.caption_files import CaptionsByLanguage
@@ -89,7 +98,7 @@ _Work: TypeAlias = Callable[[], object]
 """A task of the thread. Records are encoded before they enter the queue."""
 
 
-class SessionRecorder:
+class SessionRecorder(Sink):
     """The folder of one session. Any thread may use it. Only `close` and `await_mark` block.
 
     `diagnostics.jsonl` gets utterance, health and event records. `captions.jsonl` gets every final
@@ -186,17 +195,34 @@ class SessionRecorder:
         """Keep a record: an utterance, a second final, the daemon's health, or an event."""
         self._put(partial(self._add_record, record, _line(record)))
 
-    def sound(self, record: UtteranceRecord, pcm: Pcm) -> None:
+    on_utterance = on_translation = on_comparison = record
+
+    def on_fault(self, fault: Fault) -> None:
+        """Keep it as an event."""
+        self.record(FaultEvent(utc=utc_now(), **asdict(fault)))
+
+    def on_source(self, change: SourceChanged) -> None:
+        """Keep it as an event."""
+        self.record(SourceEvent(utc=utc_now(), **asdict(change)))
+
+    def on_song(self, change: SongChanged) -> None:
+        """Keep it as an event."""
+        self.record(SongEvent(utc=utc_now(), **asdict(change)))
+
+    def on_redaction(self, redaction: Redaction, removed: Removed) -> None:
+        """Do nothing: `purge` comes before any sink."""
+
+    def on_sound(self, record: UtteranceRecord, pcm: Pcm) -> None:
         """Keep an utterance's samples after its record, if configured and the disk keeps up."""
         if self._recordings.wants(record) and self._queue.qsize() < _SOUNDS:
             self._put(partial(self._add_sound, record, pcm))
 
-    def caption(self, message: CaptionMessage, lang: str) -> None:
+    def on_caption(self, message: CaptionMessage, lang: str) -> None:
         """Keep a final caption of a target language; ignore one that is not final."""
         if message.final:
             self._put(partial(self._add_caption, message, lang))
 
-    def hold(self, caption_id: int, lang: str) -> None:
+    def on_resumable(self, caption_id: int, lang: str) -> None:
         """Keep a caption in the journal only, until its utterance's record comes: it may change."""
         self._put(lambda: self._captions.transcripts[lang].hold(caption_id))
 

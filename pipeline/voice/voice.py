@@ -14,6 +14,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 import numpy as np
 import structlog
 
+from pipeline.captions.redaction import Redaction
+from pipeline.captions.sink import Removed, Sink
 from pipeline.captions.subtitles import newest
 from pipeline.core.errors import EngineError, EngineGoneError, StarkError
 from pipeline.core.reports import Emit, Fault
@@ -78,7 +80,7 @@ class _Channel:
         self._forget(self.lang)
 
 
-class Voice:
+class Voice(Sink):
     """Speaks the captions of some languages. Any thread may call."""
 
     def __init__(
@@ -138,7 +140,7 @@ class Voice:
 
     # What happens in the service
 
-    def take(self, message: CaptionMessage, lang: str) -> None:
+    def on_caption(self, message: CaptionMessage, lang: str) -> None:
         """Take a new or changed caption."""
         channel = self._channels.get(lang)
         if channel is None:
@@ -154,7 +156,7 @@ class Voice:
                 channel.cut_off(message.id)
             self._changed.notify_all()
 
-    def set_blank(self, *, is_blank: bool) -> None:
+    def on_blank(self, *, is_blank: bool) -> None:
         """Be silent while the displays are blank."""
         with self._changed:
             self._is_blank = is_blank
@@ -162,7 +164,7 @@ class Voice:
             if is_blank:
                 self._silence()
 
-    def notice(self, texts: dict[str, str]) -> None:
+    def on_notice(self, texts: dict[str, str]) -> None:
         """Say a notice to the listeners, in each language of `texts`.
 
         Each new translation comes together with the earlier ones; none is said twice.
@@ -179,8 +181,9 @@ class Voice:
                 channel.narrator.notice(text, is_new=is_new)
             self._changed.notify_all()
 
-    def forget(self) -> None:
+    def on_redaction(self, redaction: Redaction, removed: Removed) -> None:
         """Drop all earlier speech, since some of it is off the record."""
+        super().on_redaction(redaction, removed)
         with self._changed:
             self._silence()
 

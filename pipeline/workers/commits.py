@@ -72,18 +72,18 @@ class Commitments:
             # The words so far were recognized in the wrong language.
             self._begin(self._id, self._stt)
         self._lang = transcript.lang
+        # `said` counts characters of an earlier text, and a reload may just have ended the calm.
+        lead, self.said, self.lead = self.lead, 0, ""
         if reopened is None or reopened.id != self._id:
             return
         # By identity, since the same final may be reopened again with another text.
         if reopened is not self._reopened:
-            self._reopened, self.lead = reopened, reopened.target
-            self._stood = reopened.target
+            self._reopened, self._stood = reopened, reopened.target
+            lead = reopened.target
             self._target = TargetCommit(attention_follows=self._target.attention_follows)
             self._history = []
-        at = behind(transcript.text, reopened.source) if self.lead else None
-        if at is None:
-            # The recognized words have changed, so the final's translation is no longer valid.
-            self.said, self.lead = 0, ""
+        at = behind(transcript.text, reopened.source) if lead else None
+        if at is None:  # the recognized words have changed: the final's translation is void
             return
         self.said = at
         is_between = bool(transcript.text[at:].strip())
@@ -97,7 +97,7 @@ class Commitments:
 
         def whole(text: str) -> str:
             text = _inside(text, rest.lang) if self.lead and lowers else text
-            return f"{self.lead} {text}".strip()
+            return f"{self.lead}{_between(rest.lang)}{text}".strip()
 
         made = rest.translation
         if made is not None:
@@ -163,8 +163,7 @@ class Commitments:
             stable = agreed(self._stood, text)
         elif caption.engine != "source" and (parts or lead):
             rest = self._target.push(parts)
-            # 1 for the space between the two.
-            stable = lead + 1 + rest if lead and rest else lead + rest
+            stable = lead + len(_between(caption.lang)) + rest if lead and rest else lead + rest
             standing = Standing(0, 0, self._target.committed, self._target.closed)
             self._history.append((words(self._settled), standing))
         elif caption.translation is None and caption.transcript.recognition.tokens and not is_whole:
@@ -179,6 +178,11 @@ class Commitments:
             # The words were misheard: if the speaker goes on, the utterance starts fresh.
             self._id = None
         return replace(caption, stable=stable, revised=self._revised)
+
+
+def _between(lang: str) -> str:
+    """Return what stands between two parts of a text: nothing in Chinese."""
+    return "" if language(lang).spaces == "nowhere" else " "
 
 
 def _inside(text: str, lang: str) -> str:

@@ -79,6 +79,7 @@ _LEVEL_BLOCKS = 8
 # Pauses before each attempt to open the source; the last one repeats.
 _REOPEN_S = (0.5, 1.0, 2.0, 5.0)
 _STUCK = 2
+_NO_NEWS = ("audio-device-missing", "audio-stuck")
 _ZEROS_S = (5.0, 10.0, 20.0, 60.0)
 """Even a quiet room does not give only zeros for so long: the device is reopened. If there is
 still no sound, it is probably muted, and the pauses become longer and longer.
@@ -201,7 +202,7 @@ class Listen(Worker):
                 self._flush(0.0)
 
     def _reopen(self) -> None:
-        attempt = stuck = 0
+        attempt, stuck, told = 0, 0, ""
         # A stop ends the wait, so the pause does not delay the program's end.
         while not self._stopping.wait(_REOPEN_S[min(attempt, len(_REOPEN_S) - 1)]):
             attempt += 1
@@ -213,6 +214,10 @@ class Listen(Worker):
                 stuck = stuck + 1 if error.code == "audio-stuck" else 0
                 if stuck >= _STUCK:
                     raise  # the audio system hangs in this process: only a new process helps
+                # It is there and cannot be used: looking at the cable does not help any more.
+                if not (self._mutes or error.code in (told, *_NO_NEWS)):
+                    told = error.code
+                    self.emit(SourceChanged(lost=True, message=str(error)))
                 continue
             self._zeros_s = 0.0
             # A muted device can be opened too; only sound proves it is back (`_hear_zeros`).

@@ -44,9 +44,10 @@ NOT_TESTED_ALONE = {
     "cli/commands/devices",  # tested with the devices it lists: audio/test_devices.py
     "cli/options",  # tested through each command
     *("audio/protocols", "engines/protocols"),
-    *("core/reports", "core/standing", "core/terms", "daemon/context/sinks"),
+    *("core/reports", "core/standing", "core/terms", "captions/sink"),
     "protocol/past_services",
     "config/section",  # tested through the sections derived from it
+    "daemon/context/screen",
     "daemon/context/context",  # tested through the parts that get it
     # All of these together read a reference: church/scripture/test_references.py
     *(f"church/scripture/{name}" for name in ("reference_reader", "reference_numbers")),

@@ -33,7 +33,6 @@ from pipeline.core.types import (
 )
 from pipeline.daemon.captions.coordinator import CaptionCoordinator
 from pipeline.daemon.context.context import DaemonContext
-from pipeline.daemon.context.service_sinks import RecordSink
 from pipeline.dictionary.store import Dictionary
 from pipeline.engines.protocols import never
 from pipeline.session.reader import Session
@@ -120,7 +119,7 @@ class Line:
         target = replace(
             context().targets[0],
             board=CaptionBoard("test", "en", "es", 200),
-            sinks=(RecordSink(self.recorder), self.screen),
+            sinks=(self.recorder, self.screen),
         )
         self.coordinator = CaptionCoordinator(
             replace(context(), recorder=self.recorder, targets=(target,)), target

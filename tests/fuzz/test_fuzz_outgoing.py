@@ -152,7 +152,7 @@ class Hall:
         assert publisher
         for lang, messages in self.context.captions().items():
             for message in messages:
-                publisher.offer(message, lang)
+                publisher.on_caption(message, lang)
         self.context.facts.has_begun = True
         self.context.announcer.announce()
         self.hear(1.0)

@@ -15,7 +15,7 @@ from pipeline.core.errors import ProtocolError
 from pipeline.core.types import SAMPLE_RATE, Caption, Recognition, Transcript, Utterance
 from pipeline.daemon.captions.targets import Targets
 from pipeline.daemon.context.context import OpenSession, make_context
-from pipeline.daemon.context.sinks import Screen
+from pipeline.daemon.context.screen import Screen
 from pipeline.daemon.desk.live_check import LiveCheck
 from pipeline.daemon.desk.operator_commands import OperatorCommands
 from pipeline.daemon.desk.service_notes import ServiceNotes

@@ -59,24 +59,24 @@ class Church:
             caption(key, said, text, final=final, start_s=key, end_s=key + 0.9, lang=board.target)
         )
         assert message
-        self.publisher.offer(message, board.target)
+        self.publisher.on_caption(message, board.target)
         return message
 
     def hide(self, key: int) -> None:
         """Hide a caption in every language, as an operator does."""
         for lang, board in self.boards.items():
             if message := board.hide(key):
-                self.publisher.offer(message, lang)
+                self.publisher.on_caption(message, lang)
 
     def edit(self, key: int, text: str) -> None:
         message = self.board.edit(key, text)
         assert message
-        self.publisher.offer(message, self.board.target)
+        self.publisher.on_caption(message, self.board.target)
 
     def redact(self, from_s: float, to_s: float) -> None:
         for lang, board in self.boards.items():
             for message in board.purge(Redaction(from_s, to_s)):
-                self.publisher.offer(message, lang)
+                self.publisher.on_caption(message, lang)
 
     async def arrives(self) -> None:
         """Wait until the stream has every caption that was said."""

@@ -22,7 +22,7 @@ def fill(made: SessionRecorder, first: int = 1, last: int = 5) -> None:
         times = {"start_s": 10.0 * id, "end_s": 10.0 * id + 2.5}
         shown = FinalRecord(lang="es", text=word, engine="gemma")
         texts: dict[str, Any] = {"raw_text": word, "text": word, "final": shown}
-        made.caption(message(id, word, word.upper(), seq=id), "es")
+        made.on_caption(message(id, word, word.upper(), seq=id), "es")
         quality = judged_as("accept" if id % 2 else "review", 0.9 if id % 2 else 0.6)
         made.record(spoken(id, **times, **texts, quality=quality, corrections=()))
         made.record(compare_record(id, f"{word} once more"))

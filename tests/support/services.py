@@ -79,16 +79,16 @@ def hold(
             partial=PartialRecord(lang="es", text=draft, engine="marian"),
             agreement=agreement(draft, said.target),
         )
-        made.caption(message(number, said.source, said.target, seq=2 * number), "es")
+        made.on_caption(message(number, said.source, said.target, seq=2 * number), "es")
         made.record(judged(record))
-        made.sound(judged(record), tone(number) if said.pcm is None else said.pcm)
+        made.on_sound(judged(record), tone(number) if said.pcm is None else said.pcm)
         if said.edit is not None:
             edited = message(number, said.edit and said.source, said.edit, seq=2 * number + 1)
             target = TargetText("es", said.edit, "operator")
-            made.caption(replace(edited, target=target), "es")
+            made.on_caption(replace(edited, target=target), "es")
         if said.corrected:
             new = message(number, said.corrected, said.target, seq=2 * number + 1)
-            made.caption(replace(new, corrected=True), "es")
+            made.on_caption(replace(new, corrected=True), "es")
     made.record(EndEvent(utc="2026-11-22T10:30:00.000+00:00", unfinished=0, audio_s=900.0))
     assert made.close(10.0)
     return made.folder

@@ -24,7 +24,7 @@ from pipeline.config.schema import Settings
 from pipeline.core.errors import ModelError, VersesError
 from pipeline.core.resources import bundled
 from pipeline.core.threads import Thread
-from pipeline.daemon.context.sinks import Screen
+from pipeline.daemon.context.screen import Screen
 from pipeline.models.automatic import AUTO, FIRST, names_in_use, recognizer_name, translator_name
 from pipeline.models.catalog import state
 from pipeline.models.library import ModelLibrary

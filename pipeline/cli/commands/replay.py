@@ -30,7 +30,7 @@ from pipeline.core.errors import ProtocolError, SessionError
 from pipeline.core.formats import utc_now
 from pipeline.core.metrics import Metrics
 from pipeline.core.types import Mode, State
-from pipeline.daemon.context.sinks import Screen
+from pipeline.daemon.context.screen import Screen
 from pipeline.daemon.life.signals import ENDS, handle_signals
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.protocol.commands import CommandMessage

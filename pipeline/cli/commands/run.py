@@ -37,7 +37,7 @@ from pipeline.core.errors import ModelCrashError, StarkError
 from pipeline.core.resources import SHIPPED_MODELS
 from pipeline.core.threads import Thread
 from pipeline.core.types import Mode
-from pipeline.daemon.context.sinks import Screen
+from pipeline.daemon.context.screen import Screen
 from pipeline.daemon.life.app import App
 from pipeline.dictionary.store import Dictionary
 from pipeline.engines.process import factory

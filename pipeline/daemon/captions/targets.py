@@ -16,13 +16,13 @@ import structlog
 
 from pipeline.captions.interpreter import Interpreter
 from pipeline.captions.redaction import Redaction
+from pipeline.captions.sink import Removed
 from pipeline.config.schema import Settings
 from pipeline.core.formats import utc_now
 from pipeline.core.reports import CaptionReport, Rendition, Retranslated, Settled
 from pipeline.core.types import Caption, Comparison, Transcript, Utterance
 from pipeline.daemon.captions.target import Back, TargetCaptions, together
 from pipeline.daemon.context.context import DaemonContext
-from pipeline.daemon.context.sinks import Removed
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.records.events import RungEvent
 from pipeline.records.health import RUNG_NAMES, LanguageHealth
@@ -265,11 +265,16 @@ class Targets:
     def finish(self) -> None:
         """At the end: publish drafts that have no final, and all held finals."""
         for each in self._targets:
-            for caption in each.workers.take_unfinished():
-                each.show(caption)
+            self.show_unfinished(each)
             each.coordinator.release_all()
             # Last: captions that still wait for a translation become final as they are.
             each.retranslations.forget()
+
+    def show_unfinished(self, each: TargetCaptions) -> None:
+        """Publish a language's drafts that have no final as finals."""
+        for caption in each.workers.take_unfinished():
+            # Like a report: an interpreter may repeat an earlier caption with it.
+            self.take(Rendition(each.lang, caption))
 
     def settle(self) -> None:
         """Write all records."""

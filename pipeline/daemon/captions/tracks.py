@@ -13,8 +13,8 @@ from dataclasses import dataclass, field, replace
 from pipeline.core.types import Caption, Mode, Pcm, Transcript, Utterance
 from pipeline.records.utterance import UtteranceRecord, filtered_record, utterance_record
 
-_DROPPED = 64
-"""The number of remembered utterances without a final."""
+_DONE = 64
+"""The number of remembered utterances that have their record."""
 
 
 @dataclass(slots=True)
@@ -65,8 +65,9 @@ class Tracks:
 
     def __init__(self) -> None:
         self._tracks: dict[int, Track] = {}
-        self._dropped: deque[int] = deque(maxlen=_DROPPED)
-        """Utterances that got no final: a partial that an extra language makes late is void."""
+        self._done: deque[int] = deque(maxlen=_DONE)
+        """Utterances with a record. Void: a late partial of an extra language, and a late final of
+        an engine that hung, which would wait here for a close that never comes."""
 
     def __contains__(self, utterance_id: int) -> bool:
         return utterance_id in self._tracks
@@ -126,7 +127,7 @@ class Tracks:
         """Whether speech has returned to an utterance since, or its final is published."""
         track = self._tracks.get(utterance.id)
         if track is None:
-            return not utterance.is_whole and utterance.id in self._dropped
+            return utterance.id in self._done
         return utterance.revision < track.revision or track.record is not None
 
     def final_caption(self, made: Caption) -> Caption | None:
@@ -173,11 +174,11 @@ class Tracks:
         """Note that a closed utterance gets no final; return its track if it has settled."""
         track = self.of(transcript.utterance.id)
         track.closed = track.caption = None
-        self._dropped.append(transcript.utterance.id)
         record = filtered_record(transcript, mode=mode, utc=utc, shown=track.shown)
         return self._keep(track, transcript.utterance, record)
 
     def _keep(self, track: Track, utterance: Utterance, record: UtteranceRecord) -> Track | None:
+        self._done.append(utterance.id)
         track.heard = utterance.pcm
         track.record = replace(
             record, eager=track.is_eager, cancelled_runs=track.cancelled, reopened=track.reopened

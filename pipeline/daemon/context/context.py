@@ -13,19 +13,14 @@ from pathlib import Path
 import structlog
 
 from pipeline.captions.board import CaptionBoard
+from pipeline.captions.sink import Sink
 from pipeline.config.schema import Settings
 from pipeline.core.metrics import Metrics
 from pipeline.core.reports import Emit
 from pipeline.core.types import Mode
 from pipeline.daemon.context.held_finals import HeldFinals
-from pipeline.daemon.context.service_sinks import (
-    MetricsSink,
-    Outside,
-    PageSink,
-    RecordSink,
-    open_gate,
-)
-from pipeline.daemon.context.sinks import Screen, Sink
+from pipeline.daemon.context.screen import Screen
+from pipeline.daemon.context.service_sinks import MetricsSink, Outside, PageSink, open_gate
 from pipeline.daemon.context.state import DaemonState, StateAnnouncer
 from pipeline.daemon.context.verse_suggestions import VerseSuggestions, open_verse_suggestions
 from pipeline.dictionary.store import Dictionary
@@ -102,16 +97,15 @@ def make_context(
         voices=outside.voices,
         church=settings.church,
     )
-    record, pages = RecordSink(session.recorder), PageSink(hub)
-    beyond = outside.sinks([board.target for board in session.boards])
+    record, pages = session.recorder, PageSink(hub)
     # Called in this order: the record, the hall's pages, the outputs beyond the hall.
-    sinks = (record, pages, MetricsSink(metrics), screen, *beyond)
+    sinks = (record, pages, MetricsSink(metrics), screen, *outside.sinks)
 
     def target(board: CaptionBoard, alone: Settings) -> Target:
         # Only the first target has verse suggestions for operators, metrics and the terminal.
         is_first = board is session.boards[0]
         verses = open_verse_suggestions(alone, hub.operators.tell if is_first else lambda _: None)
-        seen = sinks if is_first else (record, pages, *beyond)
+        seen = sinks if is_first else (record, pages, *outside.sinks)
         return Target(board, verses, HeldFinals(facts, hub.operators), seen)
 
     alone = settings.for_each_target()

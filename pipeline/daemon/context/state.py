@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from pipeline.captions.sink import Sink
 from pipeline.config.schema import Settings
 from pipeline.core.types import Mode, SongControl, State
-from pipeline.daemon.context.sinks import Sink
 from pipeline.records.events import ModelUsed
 from pipeline.session.recorder import SessionRecorder
 from pipeline.workers.degradation import Degradation, Rung

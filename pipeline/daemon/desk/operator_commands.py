@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 import structlog
 
@@ -106,29 +106,25 @@ class OperatorCommands:
     def done(self, name: CommandName) -> DoneMessage:
         """Return the message to operators' pages about an executed command."""
         # The whole state, not the change: a page may have missed an earlier one.
-        return DoneMessage(
-            name=name,
-            undo=self._undo.says,
-            paused=self._facts.paused,
-            blank=self._facts.blank,
-            off_record=self._facts.off_record,
-            song=self._facts.song,
-            spoken=self._facts.spoken,
-            forced=self._facts.forced_language,
-        )
+        return DoneMessage(name=name, **self._switches())
+
+    def _switches(self) -> dict[str, Any]:
+        return {
+            "undo": self._undo.says,
+            "paused": self._facts.paused,
+            "blank": self._facts.blank,
+            "off_record": self._facts.off_record,
+            "song": self._facts.song,
+            "spoken": self._facts.spoken,
+            "forced": self._facts.forced_language,
+        }
 
     def console(self) -> ConsoleMessage:
         """Return the state for a page that connects late, except what only the hub knows."""
         now_s, dictionary = time.monotonic(), self._context.dictionary
         return ConsoleMessage(
             dictionary=str(dictionary.own) if dictionary.enabled else "",
-            undo=self._undo.says,
-            paused=self._facts.paused,
-            blank=self._facts.blank,
-            off_record=self._facts.off_record,
-            song=self._facts.song,
-            spoken=self._facts.spoken,
-            forced=self._facts.forced_language,
+            **self._switches(),
             off_record_s=self._facts.settings.operator.off_record_s,
             check=self._live_check.last(),
             suggestion=self._verses.suggestion,

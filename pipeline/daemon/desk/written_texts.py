@@ -10,6 +10,7 @@ from contextlib import suppress
 from typing import Protocol
 
 from pipeline.captions.board import stands
+from pipeline.captions.sink import Sink
 from pipeline.core.errors import ProtocolError, quoted
 from pipeline.core.formats import utc_now
 from pipeline.core.types import Caption
@@ -17,7 +18,6 @@ from pipeline.daemon.captions.retranslations import Retranslations
 from pipeline.daemon.captions.target import Back, TargetCaptions, together
 from pipeline.daemon.captions.targets import Targets
 from pipeline.daemon.context.context import DaemonContext
-from pipeline.daemon.context.sinks import Sink
 from pipeline.daemon.desk.undo import Undo
 from pipeline.protocol.caption import SourceText
 from pipeline.records.events import NoticeEvent

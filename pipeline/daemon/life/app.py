@@ -29,7 +29,7 @@ from pipeline.core.threads import described, watched
 from pipeline.core.types import Mode
 from pipeline.daemon.captions.targets import Targets
 from pipeline.daemon.context.context import DaemonContext, make_context, open_session
-from pipeline.daemon.context.sinks import Screen
+from pipeline.daemon.context.screen import Screen
 from pipeline.daemon.desk.live_check import open_live_check
 from pipeline.daemon.desk.operator_commands import OperatorCommands
 from pipeline.daemon.desk.reload import Reload

@@ -139,8 +139,7 @@ class Supervisor:
             first.coordinator.on_fault(
                 Fault("translate", "final-hangs", "The final translator hangs.")
             )
-            for caption in first.workers.take_unfinished():
-                first.show(caption)
+            self._targets.show_unfinished(first)
             # `is_done` no longer counts that thread: wake its waiters.
             self._changed.set()
         self._targets.look(now_s)

@@ -13,6 +13,7 @@ from websockets.http11 import Request, Response
 
 from pipeline.captions.board import CaptionBoard, is_by_operator
 from pipeline.captions.hls import SEGMENT_S, RollingSubtitles
+from pipeline.captions.sink import Sink
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.server.pages import refuse, revalidated
 
@@ -24,7 +25,7 @@ _WATCHED_S = 30.0
 """A player requests its playlist every few seconds; after this time, it has left."""
 
 
-class LiveSubtitles:
+class LiveSubtitles(Sink):
     """The subtitles of a session in all its languages. Belongs to the event loop's thread."""
 
     def __init__(self, boards: Sequence[CaptionBoard], clock: Callable[[], float]) -> None:
@@ -49,14 +50,14 @@ class LiveSubtitles:
         self._shown_since_s = 0.0
         """When the displays ceased to be blank; infinite while they are."""
 
-    def set_blank(self, *, is_blank: bool) -> None:
+    def on_blank(self, *, is_blank: bool) -> None:
         """Leave out what is said while the displays are blank."""
         if is_blank:
             self._shown_since_s = math.inf
         elif self._shown_since_s == math.inf:
             self._shown_since_s = self._clock()
 
-    def put(self, message: CaptionMessage, lang: str) -> None:
+    def on_caption(self, message: CaptionMessage, lang: str) -> None:
         """Add a version of a caption from the board of a target language."""
         if not is_by_operator(message):  # typed text has a time, but was not heard
             self._heard_s = max(self._heard_s, message.end_s)

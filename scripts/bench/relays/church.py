@@ -43,7 +43,7 @@ def main(url: str, seconds: float, langs: tuple[str, ...], rate: float) -> None:
         for lang, board in boards.items():
             if message := board.show(each):
                 published[lang][str(message.seq)] = time.monotonic()
-                publisher.offer(message, lang)
+                publisher.on_caption(message, lang)
     publisher.close(10.0)
     report = {
         "published": published,

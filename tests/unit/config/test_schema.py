@@ -42,7 +42,8 @@ def test_every_key_of_the_shipped_file_is_explained() -> None:
         ({"eager_ms": 400}, "eager_ms must be below vad.silence_ms"),
         ({"eager_ms": 200, "silence_ms": 200}, "eager_ms must be below vad.silence_ms"),
         ({"eager_ms": 0, "silence_ms": 64}, ""),
-        ({"silence_ms": 80}, ""),  # a file from before eager finals
+        ({"silence_ms": 64}, ""),  # a file from before eager finals
+        ({"eager_ms": 64, "silence_ms": 64}, ""),  # the same file, after a reload
         ({"eager_ms": 64, "silence_ms": 65, "reopen_ms": 0}, ""),
     ],
 )

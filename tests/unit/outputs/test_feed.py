@@ -4,9 +4,10 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Self
 
+import pytest
+
 from pipeline.captions.board import CaptionBoard
 from pipeline.captions.redaction import Redaction
-from pipeline.captions.subtitles import Side
 from pipeline.config.publishing import Output
 from pipeline.outputs.feed import OutputFeed
 from pipeline.protocol.caption import CaptionMessage, TargetText
@@ -20,13 +21,15 @@ NOON = datetime(2026, 11, 22, 12, tzinfo=UTC)
 class Fed:
     """A feed to a title of vMix and to a stream, with the board whose captions it gets."""
 
-    def __init__(self, side: Side = "target") -> None:
+    def __init__(self, lang: str = "es") -> None:
         self.board = CaptionBoard("s", "en", "es", 10)
         self.screen, self.stream = WebRecorder(), WebRecorder()
-        self.now = NOON
+        self.now, self.steady_s = NOON, 0.0
         vmix = Output(program="vmix", url=self.screen.url)
         youtube = Output(program="youtube", url=f"{self.stream.url}/c?cid=key")
-        self.feed = OutputFeed([vmix, youtube], lambda: self.now, side)
+        self.feed = OutputFeed(
+            [vmix, youtube], lambda: self.now, lang, "es", steady_s=lambda: self.steady_s
+        )
 
     def __enter__(self) -> Self:
         self.screen.__enter__()
@@ -49,10 +52,10 @@ class Fed:
 
     def give(self, message: CaptionMessage | None) -> None:
         assert message
-        self.feed.on_caption(message)
+        self.feed.on_caption(message, "es")
 
     def settle(self, key: int, target: str, source: str = "said") -> None:
-        self.feed.on_settled(self.put(key, target, source), NOON)
+        self.feed.on_settled(self.put(key, target, source), NOON, "es")
 
     def shows(self, text: str) -> None:
         """Wait until a text is on the screen."""
@@ -116,14 +119,14 @@ def test_a_stream_gets_what_has_settled_with_the_time_it_was_said() -> None:
 
 
 def test_a_program_of_the_spoken_language_has_what_was_said() -> None:
-    with Fed("source") as fed:
+    with Fed("en") as fed:
         fed.give(fed.put(1, "gracia", "grace"))
         fed.shows("grace")
         fed.give(fed.board.add_typed(2, 20.0, "A las diez", "es"))
         hidden = fed.board.hide(1)
         fed.give(hidden)
         assert hidden
-        fed.feed.on_settled(hidden, NOON)
+        fed.feed.on_settled(hidden, NOON, "es")
         fed.settle(3, "gracia", "mercy")
         fed.shows("")
         assert fed.has(1) == ["mercy"]
@@ -152,7 +155,7 @@ def test_a_stream_waits_for_the_translation_of_a_correction() -> None:
         fed.put(4, "amor")
         for key in (2, 4):
             fed.give(fed.board.correct(key, "peace"))
-        fed.feed.on_settled(fed.board.message(4), NOON)
+        fed.feed.on_settled(fed.board.message(4), NOON, "es")
         fed.stream.go_on()
         fed.has(2)
         translated = TargetText("es", "paz", "gemma")
@@ -166,13 +169,14 @@ def test_what_is_off_the_record_leaves_the_screen() -> None:
     with Fed() as fed:
         fed.give(fed.put(1, "uno"))
         fed.shows("uno")
-        fed.feed.on_redaction(fed.board.purge(Redaction(0.0, 10.0)))
+        gone = Redaction(0.0, 10.0)
+        fed.feed.on_redaction(gone, {"es": fed.board.purge(gone)})
         fed.shows("")
     assert fed.screen.titles == ["uno", ""]
 
 
 def test_an_undone_correction_leaves_the_screen_of_the_spoken_language() -> None:
-    with Fed("source") as fed:
+    with Fed("en") as fed:
         typed = fed.board.add_typed(1, 20.0, "A las diez", "es")
         fed.give(typed)
         assert fed.board.correct(1, "At ten")
@@ -183,13 +187,18 @@ def test_an_undone_correction_leaves_the_screen_of_the_spoken_language() -> None
     assert fed.screen.titles == ["At ten", ""]
 
 
-def test_what_was_said_while_blank_never_comes_to_a_stream_even_if_it_settles_later() -> None:
+@pytest.mark.parametrize("set_s", [0.0, -3600.0, 3600.0])
+def test_what_was_said_while_blank_never_comes_to_a_stream_even_if_it_settles_later(
+    set_s: float,
+) -> None:
+    noon = NOON + timedelta(seconds=set_s)  # the clock is set while the displays are blank
     with Fed() as fed:
         for is_blank, at_s in ((True, 10.0), (False, 20.0), (True, 21.0), (False, 22.0)):
-            fed.now = NOON + timedelta(seconds=at_s)
+            fed.now = (NOON if at_s == 10.0 else noon) + timedelta(seconds=at_s)
+            fed.steady_s = at_s
             fed.feed.on_blank(is_blank=is_blank)
         for key, spoken_s in enumerate((7.0, 9.5, 15.0, 19.5, 22.5)):
             message = fed.put(key, f"texto {spoken_s}")
             assert message.end_s - message.start_s == 1.0
-            fed.feed.on_settled(message, NOON + timedelta(seconds=spoken_s))
+            fed.feed.on_settled(message, noon + timedelta(seconds=spoken_s), "es")
         assert fed.has(2) == ["texto 7.0", "texto 22.5"]

@@ -52,8 +52,8 @@ async def test_the_stream_has_the_newest_of_each_caption_and_the_status_and_noth
         for key in range(3):
             hall.say(key, "half", final=False)
             hall.say(key, f"whole {key}")
-        hall.publisher.offer_state("no-audio")
-        hall.publisher.offer_notice({"es": "A las diez."})
+        hall.publisher.on_state("no-audio")
+        hall.publisher.on_notice({"es": "A las diez."})
         await hall.arrives()
         found = {key: orjson.loads(data) for key, data in (await kept(server.url)).items()}
     assert found.pop("captions.church.status") == {
@@ -97,12 +97,12 @@ async def test_a_notice_that_is_replaced_or_cleared_is_on_the_servers_disk_no_mo
 ) -> None:
     async with church(server.url) as hall:
         for text in ("Beten wir für Anna.", "Beten wir für Otto."):
-            hall.publisher.offer_notice({"de": text})
+            hall.publisher.on_notice({"de": text})
             await hall.arrives()
-            hall.publisher.offer_state("speech")
+            hall.publisher.on_state("speech")
         await reached(lambda: b"Otto" in server.stored() and not hall.publisher.waiting)
         assert b"Anna" not in server.stored()
-        hall.publisher.offer_notice({})
+        hall.publisher.on_notice({})
         await hall.arrives()
         stored = server.stored()
     assert b"Beten" not in stored
@@ -116,14 +116,14 @@ async def test_what_is_taken_back_while_the_server_is_away_is_overwritten_when_i
     """A broken connection also holds text back and delivers it when it is restored."""
     async with TcpProxy(server.port) as line, church(f"nats://127.0.0.1:{line.port}") as hall:
         hall.say(1, "vertraulich-eins")
-        hall.publisher.offer_notice({"de": "vertraulich-zwei"})
+        hall.publisher.on_notice({"de": "vertraulich-zwei"})
         await hall.arrives()
         line.cut()
         hall.say(2, "vertraulich-drei", final=False)  # in flight
         await reached(lambda: "publish-unreachable" in hall.codes)
         hall.hide(1)
         hall.redact(1.5, 3.0)
-        hall.publisher.offer_notice({})
+        hall.publisher.on_notice({})
         hall.say(3, "bleibt-stehen")
         server.stop()
         server.start()
@@ -165,7 +165,7 @@ async def test_a_stream_that_somebody_deletes_is_published_again(server: NatsSer
         await hall.arrives()
         before = await kept(server.url)
         await delete_stream(server.url)
-        hall.publisher.offer_state("speech")
+        hall.publisher.on_state("speech")
         await hall.arrives()
         after = await kept(server.url)
     status = before.pop("captions.church.status"), after.pop("captions.church.status")
@@ -239,7 +239,7 @@ def test_a_sign_of_life_does_not_bring_an_earlier_state_back(
 ) -> None:
     """Two threads publish the status: the hall's, and the publisher's as a heartbeat."""
     publisher = Publisher(Publish(nats="nats://127.0.0.1:1"), STATUS)
-    hall = threading.Thread(target=publisher.offer_state, args=("blank",))
+    hall = threading.Thread(target=publisher.on_state, args=("blank",))
 
     def interrupted(church: str, status: ServiceStatus) -> StreamMessage:
         if threading.current_thread() is not hall:

@@ -60,7 +60,7 @@ async def test_displays_of_a_relay_get_what_the_hall_gets_and_go_on_at_another_o
         assert hello["resumed"]
         assert [each["seq"] for each in hello["captions"]] == [8, 9, 10]
         # A load balancer asks this: without any relay no page could show that the session ended.
-        hall.publisher.offer_state("ended")
+        hall.publisher.on_state("ended")
         await reached(lambda: one.feed.status and one.feed.status.state == "ended")
         port = int(one.address.rstrip("/").rpartition(":")[2])
         reply = await asyncio.to_thread(fetch, port, "/healthz", "GET", {})

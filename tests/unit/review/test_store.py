@@ -214,7 +214,7 @@ def test_a_queue_that_did_not_fit_on_the_disk_is_reviewed_once_there_is_room(
 ) -> None:
     made = SessionRecorder(tmp_path, source="en", targets=("es",), on_fault=lambda _: None)
     made.start()
-    made.caption(message(1, "Turn to extra.", "Vayan a extra."), "es")
+    made.on_caption(message(1, "Turn to extra.", "Vayan a extra."), "es")
     made.record(replace(kept(final(), draft()), id=1, flags=("doubt:flag",)))
     # Only this file cannot be written, like the largest one on a disk that is nearly full.
     blocked = made.folder / f"{QUEUE}.tmp"

@@ -133,8 +133,8 @@ def test_pairs_are_made_at_the_end_and_follow_the_operator(tmp_path: Path) -> No
     made.record(spoken(1, quality=judged_as("accept")))
     for id in (2, 3):  # noqa: A001
         made.record(spoken(id, quality=judged_as("review", 0.6)))
-    made.caption(message(1, "Grace", "La gracia", seq=1), "es")  # a translator's, not an edit
-    made.caption(operators(message(2, "Grace", "La gracia", seq=2)), "es")
+    made.on_caption(message(1, "Grace", "La gracia", seq=1), "es")  # a translator's, not an edit
+    made.on_caption(operators(message(2, "Grace", "La gracia", seq=2)), "es")
     assert made.close(60)
     good = lines(made.folder, "sermon_pairs.jsonl")
     found = [(line["id"], line["target"], line["engine"]) for line in good]
@@ -146,10 +146,10 @@ def test_pairs_are_made_at_the_end_and_follow_the_operator(tmp_path: Path) -> No
 
 def test_finals_reach_the_disk_while_the_session_runs(tmp_path: Path) -> None:
     made = recorder(tmp_path)
-    made.caption(message(1, "Grace", "Gra", seq=1, final=False), "es")
-    made.caption(message(1, "Grace", "Gracia", seq=2), "es")
+    made.on_caption(message(1, "Grace", "Gra", seq=1, final=False), "es")
+    made.on_caption(message(1, "Grace", "Gracia", seq=2), "es")
     wait_for(lambda: (made.folder / "transcript.es.txt").read_text() == "Gracia\n")
-    made.caption(message(2, "Peace", "Paz", seq=3), "es")
+    made.on_caption(message(2, "Peace", "Paz", seq=3), "es")
     wait_for(lambda: (made.folder / "transcript.es.txt").read_text() == "Gracia\nPaz\n")
     assert (made.folder / "transcript.en.txt").read_text() == "Grace\nPeace\n"
     assert (made.folder / "transcript.es.srt").read_text() == (
@@ -169,7 +169,7 @@ def test_a_killed_daemon_leaves_every_final(tmp_path: Path) -> None:
         from scripts.support.journal import message
         made = recorder(Path({str(tmp_path)!r}))
         for id in range(1, 101):
-            made.caption(message(id, "Grace", "Gracia", seq=id), "es")
+            made.on_caption(message(id, "Grace", "Gracia", seq=id), "es")
             made.record(spoken(id, quality=judged_as("accept")))
         file = made.folder / "transcript.es.txt"
         while file.read_text().count("Gracia") < 100:
@@ -239,14 +239,16 @@ def test_a_full_disk_costs_nothing_that_fits_later(tmp_path: Path) -> None:
     faults: list[Fault] = []
     with small_disk(tmp_path, size="4m"):
         made = recorder(tmp_path / "disk", faults)
-        made.caption(message(1, "Grace", "Gracia", seq=1), "es")
+        made.on_caption(message(1, "Grace", "Gracia", seq=1), "es")
         journal = made.folder / "captions.jsonl"
         wait_for(lambda: journal.stat().st_size > 0)
         filler = tmp_path / "disk" / "filler"
         fill_disk(filler)
-        made.caption(message(1, "Grace", "La gracia", seq=2), "es")  # the files must be rewritten
+        made.on_caption(
+            message(1, "Grace", "La gracia", seq=2), "es"
+        )  # the files must be rewritten
         for id in range(2, 400):  # noqa: A001
-            made.caption(
+            made.on_caption(
                 message(id, "Peace be with you all", "La paz sea con ustedes", seq=id + 1), "es"
             )
             made.record(spoken(id, quality=judged_as("accept")))
@@ -257,7 +259,7 @@ def test_a_full_disk_costs_nothing_that_fits_later(tmp_path: Path) -> None:
         assert str(made.folder) in faults[0].message
         wait_for(lambda: journal.read_bytes().endswith(b"}\n"))  # torn only during a try
         filler.unlink()
-        made.caption(message(400, "Amen", "Amén", seq=401), "es")
+        made.on_caption(message(400, "Amen", "Amén", seq=401), "es")
         wait_for(lambda: made.degraded_reason == "")
         assert made.close(60)
         assert [line["seq"] for line in lines(made.folder, "captions.jsonl")] == list(range(1, 402))
@@ -321,11 +323,11 @@ def test_a_line_that_cannot_be_read_back_does_not_end_the_record_when_words_go_o
 ) -> None:
     made = recorder(tmp_path)
     made.record(replace(health(), memory_mb=float("inf")))  # written as null
-    made.caption(message(1, "Grace", "Gracia", start_s=1.0, end_s=2.0), "es")
+    made.on_caption(message(1, "Grace", "Gracia", start_s=1.0, end_s=2.0), "es")
     wait_for(lambda: len(lines(made.folder, "captions.jsonl")) == 1)
     made.purge(Redaction(0.5, 3.0))
     wait_for(lambda: not made.purging)
-    made.caption(message(2, "Peace", "Paz", start_s=10.0, end_s=12.0), "es")
+    made.on_caption(message(2, "Peace", "Paz", start_s=10.0, end_s=12.0), "es")
     assert made.close(60)
     assert [line["id"] for line in lines(made.folder, "captions.jsonl")] == [2]
 
@@ -337,9 +339,9 @@ def operators(edited: CaptionMessage) -> CaptionMessage:
 def test_an_entry_that_breaks_the_recorder_costs_that_entry_and_is_told(tmp_path: Path) -> None:
     faults: list[Fault] = []
     made = recorder(tmp_path, faults)
-    made.caption(message(1, "one", "uno"), "xx")  # the session does not have this language
+    made.on_caption(message(1, "one", "uno"), "xx")  # the session does not have this language
     wait_for(lambda: faults)
-    made.caption(message(2, "two", "dos"), "es")
+    made.on_caption(message(2, "two", "dos"), "es")
     assert [fault.code for fault in faults] == ["session-incomplete"]
     assert "KeyError" in faults[0].message
     assert made.degraded_reason == "1 records could not be kept"

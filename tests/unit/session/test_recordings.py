@@ -81,7 +81,7 @@ def test_a_disk_that_cannot_be_written_costs_the_sound_alone(tmp_path: Path) -> 
 
 def keep(made: SessionRecorder, record: UtteranceRecord) -> None:
     made.record(record)
-    made.sound(record, tone(record.id))
+    made.on_sound(record, tone(record.id))
 
 
 def test_off_the_record_takes_the_sound_too(tmp_path: Path) -> None:

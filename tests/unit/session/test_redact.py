@@ -53,7 +53,7 @@ def test_no_file_has_the_words_and_all_else_stays(tmp_path: Path) -> None:
     assert secrets(made.folder) == []
     assert not (made.folder / MARK).exists()
     assert (made.folder / "reviewed.jsonl").read_bytes() == b'{"id":2,"source":"open2"}\n'
-    made.caption(message(9, "later", "luego", seq=40), "es")
+    made.on_caption(message(9, "later", "luego", seq=40), "es")
     assert made.close(60)
     assert [line["id"] for line in lines(made.folder, "captions.jsonl")] == [1, 2, 9]
     assert (made.folder / "transcript.en.txt").read_text() == "open1\nopen2\nlater\n"
@@ -110,7 +110,7 @@ def test_what_was_on_its_way_to_the_files_never_gets_there(tmp_path: Path) -> No
     made = recorder(tmp_path, start=False)
     fill(made)
     made.purge(PURGE)  # before the thread has written a line
-    made.caption(message(5, "secret5", "SECRET5", seq=6), "es")
+    made.on_caption(message(5, "secret5", "SECRET5", seq=6), "es")
     made.record(compare_record(4, "secret"))
     made.start()
     assert made.close(60)
@@ -141,7 +141,7 @@ def test_a_full_disk_is_told_and_tried_until_it_is_done(
         full.setattr(os, "fsync", refuse)  # no new file can be written
         made.purge(PURGE)
         wait_for(lambda: faults)
-        made.caption(message(9, "later", "luego", seq=40), "es")
+        made.on_caption(message(9, "later", "luego", seq=40), "es")
         assert made.purging
         assert faults[0].code == "session-unwritable"
     made.record(DictionaryEvent(utc=utc_now(), rules=1))  # any record
@@ -190,7 +190,7 @@ def test_the_sound_goes_as_well_if_the_end_came_when_its_record_was_gone(
         # Filtered: no board had its caption, which would give the id.
         record = spoken(key, start_s=10.0 * key, end_s=10.0 * key + 2, final=None, filtered="loop")
         made.record(record)
-        made.sound(record, np.zeros(8000, np.float32))
+        made.on_sound(record, np.zeros(8000, np.float32))
     wait_for((made.folder / "audio" / "000002.flac").exists)
     with monkeypatch.context() as broken:
         broken.setattr(Path, "unlink", refuse)
@@ -207,7 +207,7 @@ def test_transcripts_are_made_again_in_their_own_language_whatever_was_spoken_fi
     for key, lang, en, es in ((1, "es", "Grace", "Gracia"), (2, "en", "Peace", "Paz")):
         said = SourceText(lang, en if lang == "en" else es)
         for to, text in (("es", es), ("en", en)):
-            made.caption(replace(message(key, "", text, lang=to), source=said), to)
+            made.on_caption(replace(message(key, "", text, lang=to), source=said), to)
     assert made.close(60)
     (made.folder / MARK).write_bytes(b'[{"from_s":50.0,"to_s":60.0,"ids":[]}]')
     finish_purges(tmp_path)

@@ -286,7 +286,7 @@ def test_a_session_that_goes_on_while_the_disk_is_full_has_whole_transcripts_in_
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = recorder(tmp_path)
-    before.caption(message(1, "Grace.", "Gracia.", seq=1), "es")
+    before.on_caption(message(1, "Grace.", "Gracia.", seq=1), "es")
     assert before.close(60)
     earlier = Unfinished(before.folder, NOW, tuple(read_journal(before.folder)), ())
     is_full = [True]
@@ -303,7 +303,7 @@ def test_a_session_that_goes_on_while_the_disk_is_full_has_whole_transcripts_in_
     wait_for(lambda: faults)
     assert (made.folder / "transcript.es.txt").read_text() == "Gracia.\n"
     is_full[0] = False
-    made.caption(message(2, "Peace.", "Paz.", seq=2), "es")
+    made.on_caption(message(2, "Peace.", "Paz.", seq=2), "es")
     assert made.close(60)
     assert (made.folder / "transcript.es.txt").read_text() == "Gracia.\nPaz.\n"
     assert (made.folder / "transcript.es.vtt").read_text().startswith("WEBVTT")

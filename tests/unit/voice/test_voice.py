@@ -17,6 +17,7 @@ import av
 import numpy as np
 import pytest
 
+from pipeline.captions.redaction import Redaction
 from pipeline.core.errors import ModelError
 from pipeline.core.reports import Report
 from pipeline.core.types import Pcm
@@ -74,7 +75,7 @@ class Hall:
         self.gone = True
 
     def say(self, key: int, text: str, *, final: bool = True, lang: str = "es") -> None:
-        self.voice.take(message(key, text and "said", text, final=final, lang=lang), lang)
+        self.voice.on_caption(message(key, text and "said", text, final=final, lang=lang), lang)
 
     def wait(self, count: int) -> None:
         """Wait for so many more bytes of sound: 6000 are a second."""
@@ -148,7 +149,7 @@ def test_an_engine_that_stands_still_keeps_nobody_waiting_and_no_word_is_lost(
         hall.say(1, "Dios es fiel en todo.")
         wait_for(lambda: hall.voice._channels["es"].making == 1)
         began_s = time.monotonic()
-        hall.voice.take(message(2, "Amen.", "Amen.", lang="en"), "es")
+        hall.voice.on_caption(message(2, "Amen.", "Amen.", lang="en"), "es")
         hall.say(3, "")  # hidden; it costs no other caption its words
         assert time.monotonic() - began_s < 0.2  # captions go on
         hall.wait(6000)  # and so does the sound
@@ -159,7 +160,7 @@ def test_an_engine_that_stands_still_keeps_nobody_waiting_and_no_word_is_lost(
 def test_what_is_hidden_blank_or_off_the_record_is_cut_off(hall: Hall, way: str) -> None:
     text = "Esta frase es tan larga que nadie la quiere oír hasta su final, " * 4
     if way == "a notice taken back":
-        hall.voice.notice({"es": text})
+        hall.voice.on_notice({"es": text})
     else:
         hall.say(1, text)
     wait_for(lambda: hall.spoken_s > 0.2)
@@ -167,11 +168,11 @@ def test_what_is_hidden_blank_or_off_the_record_is_cut_off(hall: Hall, way: str)
         case "hidden":
             hall.say(1, "")
         case "a notice taken back":
-            hall.voice.notice({})
+            hall.voice.on_notice({})
         case "blank":
-            hall.voice.set_blank(is_blank=True)
+            hall.voice.on_blank(is_blank=True)
         case _:
-            hall.voice.forget()
+            hall.voice.on_redaction(Redaction(0.0, 9.0), {})
     hall.wait(3000)  # some of it is on its way
     spoken_s = hall.spoken_s
     hall.wait(9000)
@@ -179,13 +180,13 @@ def test_what_is_hidden_blank_or_off_the_record_is_cut_off(hall: Hall, way: str)
 
 
 def test_a_notice_is_said_once_and_not_before_the_screens_show_it(hall: Hall) -> None:
-    hall.voice.set_blank(is_blank=True)
-    hall.voice.notice({"en": "There is coffee.", "es": "Hay café."})
+    hall.voice.on_blank(is_blank=True)
+    hall.voice.on_notice({"en": "There is coffee.", "es": "Hay café."})
     hall.wait(9000)
     assert hall.spoken_s == 0
-    hall.voice.set_blank(is_blank=False)
+    hall.voice.on_blank(is_blank=False)
     wait_for(lambda: hall.spoken_s > 0.2)
-    hall.voice.notice({"en": "There is coffee.", "es": "Hay un café.", "fr": "Il y a du café."})
+    hall.voice.on_notice({"en": "There is coffee.", "es": "Hay un café.", "fr": "Il y a du café."})
     assert hall.voice._channels["es"].narrator.next(time.monotonic(), 0.0) is None
 
 
@@ -200,7 +201,7 @@ def test_where_nobody_listens_or_the_machine_is_behind_nothing_is_made(hall: Hal
     assert hall.spoken_s == 0
     hall.spared = False
     wait_for(lambda: not hall.voice._is_spared)
-    hall.voice.notice({"es": "Hay café.", "fr": "Il y a du café."})
+    hall.voice.on_notice({"es": "Hay café.", "fr": "Il y a du café."})
     wait_for(lambda: hall.spoken_s > 0.2)
 
 
@@ -228,7 +229,7 @@ def test_what_is_hidden_while_it_is_encoded_is_taken_back_after_it_was_sent(
 ) -> None:
     sent: list[bytes] = []
     voice = Voice(("es",), 1.25, lambda: {"es"})
-    hidden = threading.Thread(target=lambda: voice.take(message(1, "", ""), "es"))
+    hidden = threading.Thread(target=lambda: voice.on_caption(message(1, "", ""), "es"))
 
     class Encoding:
         def encode(self, pcm: Pcm) -> bytes:
@@ -245,7 +246,7 @@ def test_what_is_hidden_while_it_is_encoded_is_taken_back_after_it_was_sent(
         spare=lambda: False,
         gone=lambda: None,
     )
-    voice.take(message(1, "said", "Dios es fiel."), "es")
+    voice.on_caption(message(1, "said", "Dios es fiel."), "es")
     wait_for(lambda: b"sound" in sent and sent[-1] == b"silence")
     voice.close()
     assert b"" in sent[sent.index(b"sound") :]

@@ -131,6 +131,7 @@ def test_a_final_goes_on_with_what_was_reopened(
         ("en", "It is good.", "They said it is good."),
         ("de", "Menschen irren.", "They said Menschen irren."),
         ("de", "Wir irren.", "They said wir irren."),
+        ("zh", "我们会犯错。", "They said我们会犯错。"),  # Chinese has no spaces
     ],
 )
 def test_what_always_has_a_capital_keeps_it_behind_half_a_sentence(
@@ -226,6 +227,14 @@ def test_a_final_whose_words_are_heard_otherwise_now_is_made_anew_and_does_not_c
     assert again.text == "No preguntes lo que"
     assert again.revised > 0
     assert speech.say("Esk not what your country", "No x y").text.startswith("No preguntes")
+
+
+def test_a_reload_that_ends_the_calm_cuts_no_word_of_what_goes_on() -> None:
+    speech = Speech(keeps=False)
+    speech.reopened = Reopened(1, "Ask not.", "No preguntes.")
+    assert speech.say("Ask not what your", "lo que tu").text == "No preguntes lo que tu"
+    speech.reopened = None  # as with `stability = "best"`
+    assert speech.say("I ask not.", "Yo no pregunto.", final=True).text == "Yo no pregunto."
 
 
 def test_one_whose_final_took_back_what_stood_begins_anew() -> None:

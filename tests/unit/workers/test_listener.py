@@ -126,15 +126,16 @@ def test_paused_or_off_the_record_it_reads_on_and_hands_nothing_on(state: str) -
 
 
 class Unplugged(FakeSource):
-    """Is lost after its first half, and the first attempt to open it again fails."""
+    """Is lost after its first half. It is missing, then has too few channels, and then is back."""
 
-    refusals = 1
     opened = 0
 
     def open(self) -> None:
         self.opened += 1
-        if 1 < self.opened <= 1 + self.refusals:
+        if self.opened == 2:
             raise AudioError("audio-device-missing", "No such device.")
+        if self.opened == 3:
+            raise AudioError("audio-channel", "It has 1 input channels, not 2.")
 
     def blocks(self) -> Iterator[AudioBlock]:
         half = len(self.pcm) // 2
@@ -150,9 +151,10 @@ def test_a_lost_microphone_closes_the_utterance_and_is_opened_again() -> None:
     worker, _, reports = listen(source)
     run(worker)
     changes = [r for r in reports if isinstance(r, SourceChanged)]
-    assert [c.lost for c in changes] == [True, False]
+    assert [c.lost for c in changes] == [True, True, False]
     assert "gone" in changes[0].message
-    assert source.opened == 3
+    assert "1 input channels" in changes[1].message
+    assert source.opened == 4
     finals = closed(reports)
     assert len(finals) == 3
     assert finals[0].end_sample <= 63 * 512 < finals[1].start_sample

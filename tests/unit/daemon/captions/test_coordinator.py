@@ -112,6 +112,8 @@ def test_what_was_prepared_is_the_final_as_soon_as_the_utterance_is_closed(
     assert (record["eager"], record["cause"], record["partial"]["text"]) == (
         *(True, "silence"), "gracia",
     )  # fmt: skip
+    coordinator.show(translated(spoken(3, "eager"), "tarde"))  # an engine that hung answers late
+    assert coordinator.tracks.ids_since(3600.0) == (), "off the record this caption would go too"
 
 
 def test_a_final_that_speech_returns_to_is_reopened_and_recorded_once(

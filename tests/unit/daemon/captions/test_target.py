@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from pipeline.captions.board import CaptionBoard
+from pipeline.captions.sink import Sink
 from pipeline.core.errors import ProtocolError
 from pipeline.core.reports import Rendition, Retranslated
 from pipeline.core.types import Caption, Recognition, Transcript, Utterance
-from pipeline.daemon.context.sinks import Sink
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.server.operator_feed import OperatorFeed
 from pipeline.session.reader import read_records
@@ -458,6 +458,19 @@ def test_an_interpreter_is_recorded_and_shown_unless_the_settings_say_otherwise(
         kept = [each for each in read_records(hall.recorder.folder) if each.type == "utterance"]
         told = [(each.id, each.text, each.repeats) for each in kept]
         assert told == [(1, "God is faithful to us.", None), (2, "Dios es fiel a todos.", 1)]
+
+
+def test_a_draft_that_becomes_the_final_stays_hidden_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hall = Interpreted(tmp_path, "hidden")
+    again = BOTH["es"][1]
+    said = Transcript(utterance(2, 4.0, 5.0), "es", again, again, Recognition(again))
+    drafts = [Caption(said, "en", BOTH["en"][1], "marian", final=True)]
+    monkeypatch.setattr(hall.targets.of("en").workers, "take_unfinished", lambda: drafts)
+    hall.targets.finish()
+    assert hall.texts() == FIRST
+    hall.recorder.close(5)
 
 
 def test_what_was_hidden_wrongly_is_brought_back_and_stays(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ def break_off(session: OpenSession) -> None:
     session.recorder.record(health_record(mode="live", utc=utc_now()))
     message = session.boards[0].show(caption(3, "grace", "gracia", final=True))
     assert message
-    session.recorder.caption(message, "es")
+    session.recorder.on_caption(message, "es")
     assert session.recorder.close(5)
 
 
@@ -34,7 +34,7 @@ def test_speech_does_not_take_the_id_of_a_caption_typed_in_another_language(
     """The last typed caption keeps its id: speech with that id would never be shown."""
     settings = settings_in(tmp_path, targets=[{"lang": "fr"}])
     first = open_session(settings, "live", print)
-    first.recorder.caption(first.boards[1].add_typed(4, 10.0, "bonjour", "fr"), "fr")
+    first.recorder.on_caption(first.boards[1].add_typed(4, 10.0, "bonjour", "fr"), "fr")
     break_off(first)
     again = open_session(settings, "live", print)
     assert again.boards[1].has_final(4)

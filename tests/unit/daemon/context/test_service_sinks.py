@@ -14,18 +14,11 @@ from websockets.datastructures import Headers
 from websockets.http11 import Request
 
 from pipeline.captions.redaction import Redaction
-from pipeline.config.publishing import Publish
 from pipeline.core.metrics import Metrics
 from pipeline.core.types import Correction
 from pipeline.daemon.captions.coordinator import CaptionCoordinator
-from pipeline.daemon.context.service_sinks import (
-    MetricsSink,
-    PageSink,
-    PublishSink,
-    RecordSink,
-)
-from pipeline.publish.publisher import Publisher
-from pipeline.publish.stream import ServiceStatus
+from pipeline.daemon.context.service_sinks import MetricsSink, PageSink
+from pipeline.session.recorder import SessionRecorder
 from scripts.support.records import utterance_record
 from scripts.support.web_recorder import WebRecorder
 from tests.support.commands import command
@@ -35,7 +28,7 @@ from tests.support.patience import wait_for
 
 def test_the_record_is_told_before_any_screen(setting: CoordinatorFixture) -> None:
     kinds = [type(sink) for sink in setting.context.sinks]
-    assert kinds == [RecordSink, PageSink, MetricsSink, type(setting.screen)]
+    assert kinds == [SessionRecorder, PageSink, MetricsSink, type(setting.screen)]
 
 
 def test_an_utterance_and_its_times_are_counted() -> None:
@@ -145,19 +138,6 @@ def test_a_service_that_ends_while_blank_lights_no_screen_and_sends_nothing(
         feed.close()
         setting.recorder.close(5)
     assert all(b"gracia" not in each.body for each in screen.sent + stream.sent)
-
-
-def test_what_every_display_is_sent_is_published(setting: CoordinatorFixture) -> None:
-    status = ServiceStatus(
-        session="test", mode="live", source="en", targets=("es",), state="starting"
-    )
-    publisher = Publisher(Publish(nats="nats://127.0.0.1:1"), status)  # never started
-    sink = PublishSink(publisher)
-    sink.on_state("speech", "a reason for operators")
-    setting.coordinator.show(caption("gracia", final=True))
-    sink.on_caption(setting.screen.messages[-1], "es")
-    sink.on_notice({"es": "A las diez."})
-    assert publisher.waiting == 2  # a caption, and the newest status
 
 
 def test_each_language_reaches_the_subtitles_for_streams_and_can_be_taken_back(

@@ -12,17 +12,15 @@ from pipeline.captions.redaction import Redaction
 from pipeline.config.loader import load
 from pipeline.core.types import Mode
 from pipeline.daemon.context.context import OpenSession, make_context
-from pipeline.daemon.context.service_sinks import (
-    OutputSink,
-    PublishSink,
-    SubtitleSink,
-    VoiceSink,
-    open_gate,
-)
-from pipeline.daemon.context.sinks import Screen
+from pipeline.daemon.context.screen import Screen
+from pipeline.daemon.context.service_sinks import open_gate
 from pipeline.dictionary.store import Dictionary
+from pipeline.outputs.feed import OutputFeed
 from pipeline.protocol.caption import TargetText
+from pipeline.publish.publisher import Publisher
+from pipeline.server.streams.live_subtitles import LiveSubtitles
 from pipeline.session.recorder import SessionRecorder
+from pipeline.voice.voice import Voice
 from scripts.support.records import caption
 from scripts.support.web_recorder import WebRecorder
 from tests.support.patience import wait_for
@@ -42,7 +40,7 @@ def test_a_rehearsal_and_a_demonstration_tell_nobody_outside(tmp_path: Path, mod
     recorder = SessionRecorder(tmp_path, source="en", targets=("es",), on_fault=print)
     session = OpenSession(recorder, (CaptionBoard("test", "en", "es", 10),), None)
     context = make_context(settings, session, Dictionary(settings), cast("Mode", mode), Screen())
-    sinks = {PublishSink, OutputSink, SubtitleSink, VoiceSink}
+    sinks = {Publisher, OutputFeed, LiveSubtitles, Voice}
     assert {type(sink) for sink in context.sinks} & sinks == (sinks if mode == "live" else set())
     outside = context.outside
     is_sent = [
@@ -75,8 +73,8 @@ def test_of_a_language_that_is_spoken_and_read_programs_get_the_translation() ->
     for flags in (spoken, {}):
         settings = load(flags=QUICK | flags | {"outputs": outputs}).settings
         feeds = open_gate(settings, boards, "live").outputs
-        assert feeds["es"]._side == "target"
-        assert feeds["en"]._side == ("target" if flags else "source")
+        assert feeds["es"]._board == "es"
+        assert feeds["en"]._board == ("en" if flags else "es")
 
 
 def test_after_a_crash_a_late_change_of_what_was_said_before_it_stays_away() -> None:
@@ -91,9 +89,9 @@ def test_after_a_crash_a_late_change_of_what_was_said_before_it_stays_away() -> 
         late, new = board.edit(1, "Tarde."), board.show(caption(3, "said", "Amén.", final=True))
         assert late
         assert new
-        feed.on_caption(late)
+        feed.on_caption(late, "es")
         wait_for(lambda: not feed._screens[0].waiting)
-        feed.on_caption(new)
+        feed.on_caption(new, "es")
         feed.close()
     assert server.titles == ["", "Amén."]
 
@@ -105,7 +103,7 @@ def test_the_voice_is_told_what_screens_show(tmp_path: Path) -> None:
     assert outside.voice is not None
     assert outside.voices is not None
     outside.voices._listeners["es"].add(object())  # type: ignore[arg-type]
-    (sink,) = outside.sinks(["es"])
+    (sink,) = outside.sinks
     narrator = outside.voice._channels["es"].narrator
 
     def say(key: int) -> None:

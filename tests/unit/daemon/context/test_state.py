@@ -6,10 +6,10 @@ from typing import cast
 
 import pytest
 
+from pipeline.captions.sink import Sink
 from pipeline.config.schema import Settings
 from pipeline.core.reports import Level, SongChanged, SourceChanged
 from pipeline.core.types import State
-from pipeline.daemon.context.sinks import Sink
 from pipeline.daemon.context.state import DaemonState, StateAnnouncer
 from pipeline.session.recorder import SessionRecorder
 from pipeline.workers.degradation import Degradation, Waits

@@ -368,7 +368,7 @@ def test_no_earlier_version_of_what_goes_off_the_record_stays_in_the_journal(
     """Its first final ended before the removed stretch; then the speaker went on."""
     setting.coordinator.show(caption(1, "grace", "gracia", final=True, end_s=2.0))
     setting.coordinator.show(caption(2, "amen", "amén", final=True, end_s=80.0))
-    setting.coordinator.publish(setting.board.reopen(1))
+    setting.coordinator.on_resumed(caption(1, "grace", "gracia").transcript.utterance)
     setting.coordinator.show(caption(1, "grace of Anna", "gracia de Ana", final=True, end_s=90.0))
     setting.recorder.start()
     journal = setting.recorder.folder / "captions.jsonl"

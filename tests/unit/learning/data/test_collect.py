@@ -191,7 +191,7 @@ def test_what_is_misheard_in_another_language_is_no_mistake_in_this_one(
         final = FinalRecord(lang="es", text=f"Damos gracias {key}.", engine="gemma")
         record = replace(utterance_record(key, text), lang="de", final=final, partial=None)
         shown = replace(message(key, text, final.text), source=SourceText("de", text))
-        made.caption(shown, "es")
+        made.on_caption(shown, "es")
         made.record(judged(record))
     assert made.close(5.0)
     for key in (1, 2):

@@ -94,7 +94,7 @@ def test_what_was_left_untranslated_is_learnt_only_as_a_reviewer_translates_it(
     made.start()
     for key, engine, lang in ((1, "source", "en"), (2, "source", "en"), (3, "gemma", "es")):
         text = GOOD.target if engine == "gemma" else GOOD.source
-        made.caption(message(key, GOOD.source, text, lang=lang, engine=engine), "es")
+        made.on_caption(message(key, GOOD.source, text, lang=lang, engine=engine), "es")
         final = FinalRecord(lang=lang, text=text, engine=engine)
         made.record(judged(replace(utterance_record(key, GOOD.source), final=final, partial=None)))
     assert made.close(5.0)

@@ -44,14 +44,14 @@ class Streamed:
         self.put(self.spanish, self.spanish.show(made))
 
     def blank(self) -> None:
-        self.subtitles.set_blank(is_blank=True)
+        self.subtitles.on_blank(is_blank=True)
 
     def unblank(self) -> None:
-        self.subtitles.set_blank(is_blank=False)
+        self.subtitles.on_blank(is_blank=False)
 
     def put(self, board: CaptionBoard, message: CaptionMessage | None) -> None:
         assert message
-        self.subtitles.put(message, board.target)
+        self.subtitles.on_caption(message, board.target)
 
     def get(self, path: str, **headers: str) -> Response:
         named = Headers({name.replace("_", "-"): value for name, value in headers.items()})

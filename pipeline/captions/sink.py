@@ -6,16 +6,13 @@ target language of the board that a caption is on.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
-from pathlib import Path
 from typing import TypeAlias
-
-from rich.console import RenderableType
 
 from pipeline.captions.redaction import Redaction
 from pipeline.core.reports import Fault, Level, SongChanged, SourceChanged
-from pipeline.core.types import Caption, Mode, Pcm, State
+from pipeline.core.types import Caption, Pcm, State
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.records.utterance import CompareRecord, TranslationRecord, UtteranceRecord
 
@@ -24,10 +21,16 @@ Removed: TypeAlias = Mapping[str, Sequence[CaptionMessage]]
 
 
 class Sink:
-    """Ignores everything. Called on the event loop, so no method may wait."""
+    """Ignores nearly everything. Called on the event loop, so no method may wait."""
 
-    def on_state(self, state: State, reason: str) -> None:
+    def on_state(self, state: State, reason: str) -> None:  # noqa: ARG002 - for operators
         """Take a change of the daemon's state or its reason."""
+        # When a service is over, its last finals may still come, and nobody has unblanked.
+        if state not in ("ended", "fault"):
+            self.on_blank(is_blank=state == "blank")
+
+    def on_blank(self, *, is_blank: bool) -> None:
+        """Take whether the displays are blank."""
 
     def on_caption(self, message: CaptionMessage, lang: str) -> None:
         """Take a new or changed caption."""
@@ -72,26 +75,9 @@ class Sink:
     def on_song(self, change: SongChanged) -> None:
         """Take the event that captions are held because of song, or no longer held."""
 
-    def on_redaction(self, redaction: Redaction, removed: Removed) -> None:
+    def on_redaction(self, redaction: Redaction, removed: Removed) -> None:  # noqa: ARG002
         """Forget the speech of a period; `removed` removes its captions from displays."""
-
-
-class Screen(Sink):
-    """A terminal or its substitute. Called on the event loop, so no method may wait."""
-
-    at_desk: Callable[[str], None] | None = None
-    """Called with the address of the operator's page when the page is up."""
-
-    def show_address(self, address: str, mode: Mode, folder: Path) -> None:
-        """Show the address of the pages: the server is up."""
-
-    def show_operator_page(self, page: str, token: str) -> None:  # noqa: ARG002 - for screens
-        """Show the address of the operator's page, and where its token is kept."""
-        if self.at_desk is not None:
-            self.at_desk(page)
-
-    def show_summary(self, what: RenderableType) -> None:
-        """Print the session's result, after `close`."""
-
-    def close(self) -> None:
-        """Leave the terminal as it was. Harmless when called twice."""
+        # A display has no redaction: a newer, empty version removes the caption.
+        for lang, messages in removed.items():
+            for message in messages:
+                self.on_caption(message, lang)
