@@ -18,7 +18,6 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 from http.cookies import CookieError, SimpleCookie
 from typing import Annotated, Any, Literal
-from urllib.parse import unquote
 
 import orjson
 from pydantic import Field, TypeAdapter
@@ -36,6 +35,7 @@ from pipeline.review.store import Review
 from pipeline.server.access import LoginThrottle, is_cross_origin
 from pipeline.server.addresses import page_address, unbound
 from pipeline.server.pages import refuse, respond, shipped_pages
+from pipeline.server.past_routes import bearer
 from pipeline.session.recordings import recording_path
 
 _COOKIE = "stark-review"
@@ -160,9 +160,8 @@ class ReviewServer:
 
     async def _enter(self, connection: ServerConnection, request: Request) -> Response:
         """Issue a cookie for the right token; without a token, say whether one is needed."""
-        given = request.headers.get("Authorization")
         # The page asks this first: a cookie of an earlier run is no longer valid.
-        if given is None:
+        if not (token := bearer(request)):
             known = orjson.dumps({"known": self._let_in(request)})
             return respond(HTTPStatus.OK, known, "application/json")
         peer = connection.remote_address
@@ -170,9 +169,7 @@ class ReviewServer:
         # Before the token is looked at: a page of another site must not even try one.
         if _is_foreign(request, self._settings):
             return refuse(HTTPStatus.FORBIDDEN, "Ask this machine by its own name or address.")
-        # Pages percent-encode it, because a header has no letters beyond Latin-1.
-        token = unquote(given.removeprefix("Bearer "))
-        is_right = hmac.compare_digest(token.encode(errors="surrogateescape"), self._token)
+        is_right = hmac.compare_digest(token.encode(errors="surrogatepass"), self._token)
         if self._attempts.is_refused(token, address, time.monotonic(), is_right=is_right):
             message = "Too many wrong tokens; wait a minute."
             return refuse(HTTPStatus.TOO_MANY_REQUESTS, message, {"Retry-After": "60"})

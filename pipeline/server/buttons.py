@@ -115,12 +115,9 @@ class Buttons:
         if action not in ("notice", "spoken", *ACTIONS):
             known = ", ".join((*ACTIONS, *TOGGLES, "notice", "spoken", NEXT_LANGUAGE))
             raise ProtocolError("unknown-command", f"There is no such action. Known: {known}.")
-        message: dict[str, str] = {"type": "command", "name": action}
-        if action == "notice":
-            message |= {"text": given.get("text", ""), "lang": given.get("lang", "")}
-        if action == "spoken":
-            message["lang"] = given.get("lang", "")
-        command = parse(orjson.dumps(message).decode())
+        # A command ignores what it has no field for.
+        fields = {key: given.get(key, "") for key in ("text", "lang")}
+        command = parse(orjson.dumps({"type": "command", "name": action, **fields}).decode())
         if not isinstance(command, AckMessage):
             # Nothing to await: the commands that take long are not among the actions.
             self.obey(command)  # type: ignore[arg-type]

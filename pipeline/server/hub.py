@@ -98,6 +98,7 @@ class Hub:
         self._settings = settings
         self._mode: Mode = mode
         self._metrics = metrics
+        self._voices = voices or VoiceStreams((), 0)
         self._endpoints = Endpoints(
             shipped_pages(church or schema.Church()),
             metrics=metrics,
@@ -107,9 +108,8 @@ class Hub:
             past=lambda: self._past.readers == "everyone",
             down=down,
             subtitles=subtitles,
-            voices=voices,
+            voices=self._voices,
         )
-        self._voices = voices
         self._state: State = "starting"
         self._reason = ""
         self._notice = NoticeMessage()
@@ -193,10 +193,7 @@ class Hub:
 
     def watchers(self) -> Counter[str]:
         """Count the displays and listeners by language."""
-        return self._clients.watchers() + self._heard()
-
-    def _heard(self) -> Counter[str]:
-        return self._voices.watchers() if self._voices else Counter()
+        return self._clients.watchers() + self._voices.watchers()
 
     def set_state(self, state: State, reason: str = "") -> None:
         """Send the daemon's state to everyone, if it has changed."""
@@ -286,7 +283,7 @@ class Hub:
         # It sorts the times of all displays: only if an operator reads them.
         if self._clients.authorized():
             seqs = {lang: board.seq for lang, board in self._boards.by_lang.items()}
-            self.operators.health(self._health(), seqs, self._heard())
+            self.operators.health(self._health(), seqs, self._voices.watchers())
 
     def _tell(self, message: Callable[[int], Outgoing]) -> None:
         """Send everyone a message with the newest seq of their board."""
@@ -297,7 +294,7 @@ class Hub:
 
     async def _serve(self, connection: ServerConnection) -> None:
         """Serve one display (socket or event stream) or one listener until it leaves."""
-        if isinstance(connection.response, SoundStream) and self._voices:
+        if isinstance(connection.response, SoundStream):
             await self._voices.serve(connection, connection.response)
             return
         events = EventWriter() if isinstance(connection.response, EventStream) else None

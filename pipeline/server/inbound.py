@@ -33,7 +33,7 @@ from pipeline.server.volunteers import CODE_S, PairingCodes, Volunteers
 
 log = structlog.get_logger()
 
-_MAX_ERRORS = 20  # refused messages before a connection is closed
+_MAX_ERRORS = 20  # refused messages before a connection is closed, unless it is an operator's
 _GOODBYE_S = 0.5  # after this long, a closing connection is cut off
 _WRONG_TOKEN_S = 1.0  # how long a wrong token's answer is held back
 
@@ -123,7 +123,8 @@ class Incoming:
         client.errors += 1
         self._metrics.client_errors.labels(problem.code).inc()
         self._clients.send([client], error(problem))
-        if client.errors < _MAX_ERRORS:
+        # Refused commands of two operators add up over hours: their desks must stay connected.
+        if client.authorized or client.errors < _MAX_ERRORS:
             return True
         await self._dismiss(client, "too-many-errors")
         return False

@@ -59,7 +59,9 @@ _BUSY = "Many are reading just now. Try again in a moment."
 
 def bearer(request: Request) -> str:
     """Return the token that a request brings in its header, "" if it brings none."""
-    given = ",".join(request.headers.get_all("Authorization")).removeprefix("Bearer ")
+    scheme, _, token = ",".join(request.headers.get_all("Authorization")).partition(" ")
+    # The case of the scheme means nothing (RFC 9110); some programs send the token alone.
+    given = token.strip() if scheme.lower() == "bearer" else scheme
     # Headers are ASCII, so pages send the token percent-encoded.
     return unquote(given, errors="surrogateescape")
 

@@ -42,17 +42,16 @@ class Endpoints:
         health: Callable[[], Mapping[str, Any]],
         address: Callable[[], str],
         boards: Callable[[], Boards],
-        past: Callable[[], bool] = lambda: False,
-        down: frozenset[State] = DOWN,
-        subtitles: LiveSubtitles | None = None,
-        voices: VoiceStreams | None = None,
+        past: Callable[[], bool],
+        down: frozenset[State],
+        subtitles: LiveSubtitles | None,
+        voices: VoiceStreams,
     ) -> None:
         """Take the pages.
 
         `health` gives the fields of /healthz; if its `state` is in `down`, the status is 503.
         `address` gives the audience page's address, `boards` what can be read there, `past` whether
-        everybody may read past services. Without `subtitles` there are none for streams, without
-        `voices` nothing can be heard.
+        everybody may read past services. Without `subtitles` there are none for streams.
         """
         self._pages = pages
         self._metrics = metrics
@@ -62,7 +61,7 @@ class Endpoints:
         self._past = past
         self._down = down
         self._subtitles = subtitles
-        self._voices = voices or VoiceStreams((), 0)
+        self._voices = voices
 
     def answer(self, request: Request, *, full: bool) -> Response | None:
         """Answer a request; None lets the socket open, unless the hall is `full`."""

@@ -210,6 +210,11 @@ def test_reading_back_is_not_disturbed(hall: DisplayServer, visit: Visit) -> Non
     fill(hall, page, 1, first=61)
     until(page, at_end)
     expect(page.locator("#live")).to_be_hidden()
+    page.evaluate("scroller.scrollTop = 0")
+    expect(page.locator("#live")).to_be_visible()
+    hall.restart("two")
+    expect(page.locator("#live")).to_be_hidden()
+    until(page, at_end)
 
 
 def test_what_the_reader_chose_is_remembered(hall: DisplayServer, visit: Visit) -> None:

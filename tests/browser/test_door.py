@@ -13,6 +13,9 @@ from tests.browser.conftest import Visit, until
 
 pytestmark = pytest.mark.browser
 
+ASKED = """performance.getEntriesByType("resource")
+    .filter((entry) => entry.name.endsWith("/listen"))"""
+
 
 @pytest.fixture
 def hall() -> Iterator[DisplayServer]:
@@ -64,3 +67,36 @@ def test_a_link_to_a_language_of_another_day_says_that_it_is_not_here(visit: Vis
     page.goto(page.url.partition("?")[0] + "?lang=a.b")  # no language at all
     expect(page.locator(".caption .text")).to_have_text("Bonjour.")
     expect(page.locator("#hint")).to_be_hidden()
+
+
+def test_a_language_that_is_missing_for_a_while_is_read_again_when_it_is_back(
+    hall: DisplayServer, visit: Visit
+) -> None:
+    page = visit("/?lang=fr")
+    french = hall.boards["fr"]
+    for count, text in enumerate(["Bonjour.", "Buenos días.", "Bonjour."], 1):
+        expect(page.locator(".caption .text")).to_have_text(text)
+        until(page, f"{ASKED}.length === {count}")  # a hall that closes now aborts no fetch
+        if count == 2:
+            expect(page.locator("#hint")).to_have_text("No captions in Français today.")
+            hall.boards["fr"] = french
+        else:
+            hall.boards.pop("fr")
+        if count < 3:
+            hall.close()
+            hall.open()
+
+
+def test_a_session_that_goes_on_with_more_languages_mixes_no_two(
+    hall: DisplayServer, visit: Visit
+) -> None:
+    french = hall.boards.pop("fr")
+    hall.close()
+    hall.open()
+    page = visit(locale="fr-FR")
+    expect(page.locator(".caption .text")).to_have_text("Buenos días.")
+    french.show(caption(2, "Let us pray.", "Prions.", final=True, lang="fr"))
+    hall.boards["fr"] = french
+    hall.close()
+    hall.open()
+    expect(page.locator(".caption .text")).to_have_text("Bonjour. Prions.")

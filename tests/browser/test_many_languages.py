@@ -50,6 +50,18 @@ LAST_LINE = """(one) => {
 }"""
 """The number of letters in the last line of an element."""
 
+PLACE = """(one, word) => {
+  const texts = document.createTreeWalker(one, NodeFilter.SHOW_TEXT);
+  while (texts.nextNode()) {
+    const at = texts.currentNode.data.indexOf(word);
+    if (at < 0) continue;
+    const range = document.createRange();
+    range.setStart(texts.currentNode, at);
+    range.setEnd(texts.currentNode, at + word.length);
+    return range.getBoundingClientRect().left;
+  }
+}"""
+"""The left edge of a word in an element."""
 END_OF_LINE = """(one) => {
   const range = document.createRange();
   range.selectNodeContents(one);
@@ -102,6 +114,24 @@ def test_in_arabic_page_and_captions_run_from_right_to_left(visit: Visit) -> Non
     middle = page.viewport_size["width"] / 2  # type: ignore[index]
     status, settings = (place_of(page.locator(each)) for each in ("#status", "#open"))
     assert settings["x"] + settings["width"] < middle < status["x"] + status["width"]
+
+
+@pytest.mark.parametrize(
+    ("text", "first", "second"),
+    [
+        ("YouTube هو موقع كبير جدا.", "كبير", "YouTube"),
+        ("قال Jesus Christ Superstar Show", "Christ", "Show"),
+    ],
+)
+def test_foreign_words_in_arabic_stand_in_their_place(
+    hall: DisplayServer, visit: Visit, text: str, first: str, second: str
+) -> None:
+    page = visit("/?lang=ar")
+    hall.show_in("ar", caption(2, SAID, text, final=True, lang="ar"))
+    shown = page.locator(".caption .text").last
+    expect(shown).to_have_text(text)
+    left, right = (shown.evaluate(PLACE, word) for word in (first, second))
+    assert left < right
 
 
 @pytest.mark.parametrize("path", ["/", "/projector", "/obs"])

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
+from pipeline.protocol.messages import ErrorMessage
 from scripts.support.operator_server import OperatorServer
 from tests.browser.conftest import Visit, place_of
 from tests.support.console import TABLET, audience, keeper, opened, reconnect, row
@@ -91,13 +92,18 @@ def test_an_edit_revises_every_screen(hall: OperatorServer, visit: Visit) -> Non
     expect(page.locator("#edit-text")).to_have_value("La palabra.")
     dialog.get_by_role("button", name="Take the first try").click()
     expect(page.locator("#edit-text")).to_have_value("palabra")
-    page.locator("#edit-text").fill(EVIL)
+    page.locator("#edit-text").fill(EVIL.replace(" ", "  "))
     dialog.get_by_role("button", name="Save").click()
     for screen in (people, wall):
         expect(screen.locator("#captions .caption .text")).to_have_text(EVIL)
     expect(row(page, 1).locator(".shown")).to_contain_text("Desk")
     expect(row(page, 1).locator(".shown .text")).to_have_text(EVIL)
     assert page.locator(".row img, .row script").count() == 0
+    # The refusal of another command, later, is not about this text.
+    refused = ErrorMessage(code="caption-changed", message="It has changed.")
+    hall._loop.call(hall._running().operators.tell, refused)
+    expect(page.locator("#notice")).to_contain_text("It has changed.")
+    expect(dialog).to_be_hidden()
     page.locator("#undo").click()
     for screen in (people, wall):
         expect(screen.locator("#captions .caption .text")).to_have_text("La palabra.")
@@ -629,6 +635,14 @@ def test_the_captions_of_any_language_are_seen_edited_and_asked_about(
     page.locator("#langs").get_by_text("Español").click()
     expect(shown).to_have_text("La primera.")
     expect(row(page, 1).locator(".version")).to_have_count(2)
+    page.locator("#langs").get_by_text("Français").click()
+    expect(shown).to_have_text("La première.")
+    hall.close()
+    del hall.boards["fr"]
+    hall.open()
+    expect(page.locator("#pause")).to_be_enabled()
+    expect(page.locator("#desk")).to_be_visible()
+    expect(shown).to_have_text("La primera.")
 
 
 def test_a_text_that_could_not_be_sent_is_still_there(hall: OperatorServer, visit: Visit) -> None:

@@ -40,8 +40,19 @@ def test_a_chosen_file_is_drawn_out_and_what_is_wrong_taken_out(
     page.get_by_role("button", name="Take out Bonhoeffer").click()
     for each in (page, other):
         expect(each.locator("#notes li").first).to_have_text("Daniel 3:16 ×")
+    # What another operator takes out meanwhile is no answer to this file.
+    page.locator("#notes-file").set_input_files(
+        {
+            "name": "more.txt",
+            "mimeType": "text/plain",
+            "buffer": b"grace = gracia\n" + b" " * 280_000,
+        }
+    )
+    expect(page.locator("#notes-progress")).to_contain_text("more.txt")
+    other.get_by_role("button", name="Take out Daniel 3:16").click()
+    expect(other.locator("#notes li")).to_have_text(["covenant = alianza ×", "grace = gracia ×"])
     page.reload()
-    expect(page.locator("#notes li").first).to_have_text("Daniel 3:16 ×")
+    expect(page.locator("#notes li").first).to_have_text("covenant = alianza ×")
     assert read_notes(hall.notes).names == ()
 
 

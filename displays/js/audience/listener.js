@@ -46,7 +46,7 @@ export class Listener {
       mediaSession.metadata = new MediaMetadata({ title });
       // After a pause, playback resumes at what is said now.
       mediaSession.setActionHandler("play", () => this.#load());
-      mediaSession.setActionHandler("pause", () => this.#audio.pause());
+      mediaSession.setActionHandler("pause", () => this.#cease());
     }
     this.#load();
   }
@@ -54,11 +54,16 @@ export class Listener {
   stop() {
     if (!this.isOn) return;
     this.#lang = "";
+    this.#cease();
+    this.#audio.removeAttribute("src"); // Otherwise it keeps fetching.
+    this.#audio.load();
+  }
+
+  /** Be silent until the next `#load`: nothing that is under way starts sound. */
+  #cease() {
     clearTimeout(this.#timer);
     this.#leaving.abort();
     this.#audio.pause();
-    this.#audio.removeAttribute("src"); // Otherwise it keeps fetching.
-    this.#audio.load();
   }
 
   #load() {
@@ -102,11 +107,11 @@ export class Listener {
   #again() {
     if (!this.isOn) return;
     clearTimeout(this.#timer);
+    const { signal } = this.#leaving;
     this.#timer = setTimeout(async () => {
-      // A reader who paused must not be surprised: "play" resumes.
-      if (!this.isOn || (this.#audio.paused && !this.#audio.ended)) return;
       await this.#onBreak(); // After a delay: a server that restarts does not answer.
-      if (this.isOn) this.#load(); // A voice that is gone is not asked for again.
+      // Who paused or stopped it, also meanwhile, must not be surprised: "play" resumes.
+      if (!signal.aborted && (!this.#audio.paused || this.#audio.ended)) this.#load();
     }, AGAIN_MS);
   }
 

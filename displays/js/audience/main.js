@@ -25,7 +25,6 @@ const [status, statusText, notice, announcement, list, live, aloud, hint, open] 
 
 const session = new Session({ limit: HISTORY });
 let preferences = loadPreferences();
-if (preferences.lang) savePreferences(preferences); // Keep a link's language for the next visit.
 let table = words("en");
 // What the first captions do not need is loaded after them.
 let isRestAsked = false;
@@ -140,7 +139,7 @@ function showHint(text) {
 function askLanguage() {
   const { langs, source, lang } = session;
   const targets = langs.filter((each) => each !== source);
-  if (preferences.lang || !isUnsure(targets, lang, navigator.languages)) return;
+  if (langs.includes(preferences.lang) || !isUnsure(targets, lang, navigator.languages)) return;
   offerLanguages(langs, lang, (chosen) => choose("lang", chosen));
 }
 
@@ -198,13 +197,19 @@ function renderCaptions() {
 }
 
 function onHello() {
+  if (session.langs.includes(preferences.lang)) {
+    // It was not there for a while.
+    if (session.lang !== preferences.lang) return connection.subscribe(preferences.lang);
+    savePreferences(preferences); // Keep a link's language for the next visit.
+  }
   updateSettings();
+  renderCaptions();
   if (service !== session.name) {
     service = session.name;
     speaker?.forget();
     clearAnnouncer();
+    followList.toEnd(); // The place in another service's captions means nothing here.
   }
-  renderCaptions();
   resumeAloud();
   if (isRestAsked) askVoices();
   else afterPaint(loadRest);
@@ -229,10 +234,11 @@ function onMessage(message) {
   else if (change?.type === "earlier") afterPaint(renderCaptions); // Newest captions first.
   else if (change?.type === "caption") onCaption(change);
   else if (change?.type === "status" || change?.type === "notice") renderStatus();
-  // The language is not available today: use the server's choice.
+  // The language is not available today: use the server's choice. The reader's own is kept.
   else if (change?.code === "unknown-lang") {
     showHint(table.not_today.replace("{language}", languageName(preferences.lang)));
-    choose("lang", "");
+    forgetLinkLanguage();
+    connection.subscribe("");
   }
 }
 

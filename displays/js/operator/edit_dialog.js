@@ -41,7 +41,9 @@ export class EditDialog {
     form.addEventListener("submit", (event) => {
       event.preventDefault();
       const { heard, text, lang, revision } = this.#before;
-      const now = { heard: this.#heard.value.trim(), text: this.#text.value.trim() };
+      // As the server writes them, so that it is seen when they are in force.
+      const [said, shown] = [this.#heard, this.#text].map(({ value }) => value.trim().replace(/\s+/g, " "));
+      const now = { heard: said, text: shown };
       const isCorrected = now.heard !== "" && now.heard !== heard;
       const isEdited = now.text !== "" && (!isCorrected || now.text !== text);
       if (this.#save.disabled || !(isCorrected || isEdited)) return;

@@ -148,11 +148,7 @@ const RECEIVE = {
   notice: (message) => typing.onNotice(message),
   status: ({ mode, state, reason }) => Object.assign(server, { mode, state, reason }),
   caption(message) {
-    const last = message.source.text !== "" ? message.source.lang : server.heard;
-    if (last !== server.heard) {
-      server.heard = last;
-      renderControls();
-    }
+    if (message.source.text !== "") server.heard = message.source.lang;
     utterances.caption(message);
     doubtful.caption(message);
     render();
@@ -208,11 +204,12 @@ const RECEIVE = {
   fault: (message) => reminder.fault(message) || notify(refusal(message), "bad"),
   preview: (message) => holdOffer.preview(message),
   error(message) {
-    const isOut = message.code === "signed-out";
     operator.awaits = false;
-    if (message.code.startsWith("notes-")) notes.refuse(message.message);
+    // The language chosen on this page is gone after a restart.
+    if (message.code === "unknown-lang" && !operator.authorized) return connection.subscribe("");
+    if (message.code.startsWith("notes-")) notes.answered(message.message);
     if (message.code === "caption-changed" && editDialog.reopen(utterances.get(editDialog.id))) return;
-    if (operator.authorized && !isOut) notify(refusal(message), "bad");
+    if (operator.authorized && message.code !== "signed-out") notify(refusal(message), "bad");
     else refuse(message);
   },
 };

@@ -24,6 +24,7 @@ export class SermonNotes {
   #command;
   #files = [];
   #isSending = false;
+  #isSent = false; // All parts of the file are on their way.
   #awaits = null;
 
   constructor(command) {
@@ -48,12 +49,14 @@ export class SermonNotes {
     const entries = LISTS.flatMap((name) => lists[name] ?? []);
     this.#list.replaceChildren(...entries.map((entry) => this.#entry(entry)));
     this.#none.hidden = entries.length > 0;
-    this.#answered("");
+    // Before, it is the answer to another operator.
+    if (this.#isSent) this.answered("");
   }
 
-  /** Handle the refusal of a file; `text` is the reason. */
-  refuse(text) {
-    this.#answered(text);
+  /** The file is refused, with this reason; "": it is in use. */
+  answered(text) {
+    this.#awaits?.(text);
+    this.#awaits = null;
   }
 
   #entry(entry) {
@@ -83,21 +86,17 @@ export class SermonNotes {
     const answer = new Promise((resolve) => {
       this.#awaits = resolve;
     });
+    this.#isSent = false;
     // A refused part clears `#awaits` and ends the upload.
     for (let at = 0; at < bytes.length && this.#awaits; at += PART_BYTES) {
       const data = btoa(String.fromCharCode(...bytes.subarray(at, at + PART_BYTES)));
+      this.#isSent = at + PART_BYTES >= bytes.length;
       if (!this.#command("add-notes", { file: name, size: bytes.length, at, data })) return "";
       this.#say(isolate(`${file.name}: ${Math.floor((100 * at) / bytes.length)} %`));
       await pause();
     }
     if (this.#awaits) this.#say(fill(wording.note_reading, { file: file.name }));
     return answer;
-  }
-
-  /** The last file is in use or refused. */
-  #answered(text) {
-    this.#awaits?.(text);
-    this.#awaits = null;
   }
 
   #say(text) {

@@ -1,5 +1,7 @@
 // One caption of the review list: its texts, the reasons for its review, and the buttons.
 
+import { setLanguage } from "../shared/i18n.js";
+
 // As on the operator's page: below it a word is as likely wrong as right.
 const DOUBTFUL = 0.5;
 const OUTCOMES = { open: "", approved: "Right", corrected: "Corrected", rejected: "Left out" };
@@ -126,12 +128,12 @@ export class ReviewItem {
     said.textContent = `Said, in ${languages.of(source_lang)}`;
     shown.textContent = `On the screens, in ${languages.of(target_lang)}`;
     shown.title = engine; // for maintainers
-    this.#source.lang = source_lang;
-    this.#target.lang = target_lang;
+    setLanguage(this.#source, source_lang);
+    setLanguage(this.#target, target_lang);
     this.#hear(words, source_lang);
     this.#at(".sentence").hidden = !sentence;
     this.#at(".whole").textContent = sentence ?? "";
-    this.#at(".whole").lang = source_lang;
+    setLanguage(this.#at(".whole"), source_lang);
     this.#at(".sound").hidden = !has_sound;
     if (has_sound) {
       this.#at(".sound").src = `/review/sound/${this.id}.flac`;
@@ -145,7 +147,7 @@ export class ReviewItem {
     if (!words.some((word) => word.probability < DOUBTFUL)) return;
     this.#at(".heard").hidden = false;
     const line = this.#at(".words");
-    line.lang = lang;
+    setLanguage(line, lang);
     for (const { text, probability } of words) {
       if (probability < DOUBTFUL) put(line, "mark", text).title = `${Math.round(probability * 100)} % sure`;
       else line.append(text);
@@ -159,8 +161,7 @@ export class ReviewItem {
     name.className = "quiet";
     name.title = model ? `${engine}, ${model}` : engine;
     const offered = put(row, "span", text);
-    offered.lang = lang;
-    offered.dir = "auto";
+    setLanguage(offered, lang);
     const use = put(row, "button", "Take this");
     use.type = "button";
     use.setAttribute("aria-label", `Take this: ${text}`);

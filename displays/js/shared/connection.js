@@ -40,6 +40,7 @@ export class Connection {
   #onOpen;
   #socket = null;
   #session = "";
+  #got = ""; // The language of its captions, also if the server chose it.
   #seq = 0;
   #isWhole = false; // All captions up to #seq are known, not only the newest.
   #attempt = 0;
@@ -131,7 +132,10 @@ export class Connection {
         this.#onLink("outdated");
         return;
       }
+      // After a restart the server may choose another language, which counts its captions apart.
+      if (message.resumed && message.lang !== this.#got) return this.subscribe(this.#lang);
       this.#session = message.session;
+      this.#got = message.lang;
       this.#acknowledges = message.acks ?? true;
       this.#isWhole = message.resumed || this.#history === "";
       this.#attempt = 0;

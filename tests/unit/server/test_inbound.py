@@ -86,6 +86,15 @@ async def test_twenty_errors_end_the_connection() -> None:
         assert await closed(display) == 1008
 
 
+@in_loop
+async def test_an_operators_refused_commands_end_no_connection() -> None:
+    async with serving() as service:
+        desk = await operator(service)
+        for _ in range(25):
+            assert (await answer(desk, type="command", name="resume"))["code"] == "not-paused"
+        await desk.close()
+
+
 # Operators
 
 
