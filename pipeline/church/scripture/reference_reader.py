@@ -9,7 +9,6 @@ from dataclasses import replace
 from pipeline.church.scripture.books import (
     NAMES,
     ORDINALS,
-    PRINTED,
     PSALMS,
     BookName,
     Mention,
@@ -21,6 +20,7 @@ from pipeline.church.scripture.books import (
 from pipeline.church.scripture.number_words import Number
 from pipeline.church.scripture.reference_numbers import (
     LIGHT,
+    TIME,
     Found,
     Place,
     TokenReader,
@@ -29,7 +29,7 @@ from pipeline.church.scripture.reference_numbers import (
 )
 from pipeline.church.scripture.tokens import Tokens
 from pipeline.core.language_words import WORDS, ReferenceWords
-from pipeline.text.words import plain, word_set
+from pipeline.text.words import word_set
 
 REFERENCE_WORDS: Mapping[str, ReferenceWords] = {
     lang: words.references for lang, words in WORDS.items() if words.references
@@ -39,7 +39,6 @@ REFERENCE_WORDS: Mapping[str, ReferenceWords] = {
 _VERSE_GAP = re.compile(r"\s*:\s*|\.|\s+|\s*,\s*|[-‐‑]")
 _SIGN = re.compile(r"\s*:\s*|\.")
 _DASH = re.compile(r"\s*[-–—‐‑]\s*")
-_TIME = re.compile(r"\s*[ap]\.?\s?m\b", re.IGNORECASE)
 _CLOCK = word_set("until till")  # "we are in John 3:16 until 8:30"
 _BARE = word_set("i ii iii 1 2 3 one two uno dos un une deux")
 _LISTED = re.compile(r"\s*[,;]\s*")
@@ -118,16 +117,6 @@ class Reader(TokenReader):
         if not is_meant or self._is_count(end):
             return None
         return Found(also, at + is_joined, end, book_first=False)
-
-    def _is_count(self, end: int) -> bool:
-        """Whether the numbers before a token count something: "5 pm", "3 %", "24 people"."""
-        behind = self._word(end) if self._is_spaced(end - 1) else ""
-        is_time = _TIME.match(self._tokens.text, self._tokens.spans[end - 1][1])
-        is_part = self._tokens.gap(end - 1).startswith(("%", ":"))
-        return behind in self._words.counted or is_time is not None or is_part
-
-    def _is_plural_name(self, at: int) -> bool:
-        return self._word(at) == f"{plain(PRINTED[self._lang][PSALMS - 1])}s"
 
     def _chapter_first(self, at: int) -> Found | None:  # noqa: PLR0911 - form by form
         """Read "the eighth chapter of Romans", "the twenty-third psalm", "chapter 3 of John"."""
@@ -370,35 +359,6 @@ class Reader(TokenReader):
             self._words.verse
         )
 
-    def _verse(self, at: int) -> Number | None:
-        """Return a verse that has the word: "verse 16", ", and the twenty-eighth verse"."""
-        if at >= len(self._tokens) or not self._is_light(at - 1):
-            return None
-        words = self._words
-        begins = at
-        while begins < at + 3 and self._word(begins) in words.begins:
-            begins += 1
-        if self._word(begins) in words.verse:
-            return self._with_zero(self._number(begins + 1))
-        # "Chapter 8 and verse 28".
-        at += self._word(at) == words.both
-        if self._word(at) in words.verse:
-            return self._with_zero(self._number(at + 1))
-        number = self._number(at + (self._word(at) in words.articles))
-        if number and number.ordinal and self._word(number.end) in words.verse:
-            return Number(number.value, number.end + 1)
-        return None
-
-    def _with_zero(self, number: Number | None) -> Number | None:
-        """Return 105 for "one oh five", which has a verse in Psalm 119 only."""
-        if number is None or self._word(number.end) not in self._words.zero:
-            return number
-        # "Verse 1. Oh, two things": a sign between them ends the number.
-        is_one = self._is_spaced(number.end - 1) and self._is_spaced(number.end)
-        unit = self._number(number.end + 1) if is_one else None
-        value = combined([number, replace(unit, value=-unit.value)]) if unit else []
-        return Number(value[0], unit.end) if unit and value else number
-
     def _with_last(self, reference: Reference, end: int) -> tuple[Reference, int]:
         """Return the reference with the last of several verses, and where it ends."""
         if not reference.verse:
@@ -427,7 +387,7 @@ class Reader(TokenReader):
         if place is None or not place.verse or place.chapter <= reference.chapter:
             return None
         ends = self._tokens.spans[place.end - 1][1]
-        if self._word(end) in _CLOCK or _TIME.match(self._tokens.text, ends):
+        if self._word(end) in _CLOCK or TIME.match(self._tokens.text, ends):
             return None
         if not place.is_explicit:
             # "Romans 8:1 to 11, 14": verses; "John 3:16 to 17 20 people": a number of something.

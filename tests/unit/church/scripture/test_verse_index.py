@@ -91,7 +91,7 @@ def test_an_index_that_is_missing_broken_or_of_another_version_says_what_to_do(
     facts = (folder / "index.json").read_text()
     (folder / "index.json").write_text(facts.replace('"format": 3', '"format": 1'))
     assert code() == "verses-outdated"
-    for facts in ("[]", '{"format": 2, "sources": []}', "{"):
+    for facts in ("[]", '{"format": 3, "sources": []}', "{"):
         (folder / "index.json").write_text(facts)
         assert code() == "verses-broken"
 
