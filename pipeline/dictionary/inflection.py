@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
-from pipeline.text.words import elided, is_unspaced, plain, words
+from pipeline.text.words import WORD, elided, is_unspaced, plain, words
 
 if TYPE_CHECKING:
     from pipeline.core.language_words import InflectionWords
@@ -150,11 +150,11 @@ def _stems(stem: str, ending: str, rules: str) -> dict[bool, list[str]]:
 
 def parted(text: str) -> list[str]:
     """Return the words of a text in the form for comparisons: "Fils", "de", "l'", "homme"."""
-    found = []
-    for word in text.replace("-", " ").split():
-        cut = elided(word)
-        found += [part for part in (word[:cut], word[cut:]) if part]
-    return found
+    parts = ((word[: elided(word)], word[elided(word) :]) for word in _STARRED.findall(text))
+    return [part for pair in parts for part in pair if part]
+
+
+_STARRED = re.compile(rf"(?:{WORD.pattern})\*?|\*")
 
 
 def _word_pattern(bare: str, lang: str) -> str:

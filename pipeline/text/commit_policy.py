@@ -14,7 +14,6 @@ attention while decoding).
 from __future__ import annotations
 
 import math
-import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,7 +24,7 @@ from typing import Literal
 import numpy as np
 
 from pipeline.core.standing import TargetPart, Token
-from pipeline.text.words import is_unspaced, words
+from pipeline.text.words import SHOWN_WORD, is_unspaced, words
 
 Policy = Literal["alignatt", "agreement"]
 
@@ -264,13 +263,10 @@ def _characters(parts: Sequence[TargetPart], counts: Sequence[int]) -> int:
     return end
 
 
-_WORD = re.compile(r"\S+")
-
-
 def agreed(previous: str, text: str) -> int:
     """Return the length of the words of `text` with which both texts begin."""
     end = 0
-    for before, now in zip(_WORD.finditer(previous), _WORD.finditer(text), strict=False):
+    for before, now in zip(SHOWN_WORD.finditer(previous), SHOWN_WORD.finditer(text), strict=False):
         # By whole words, since the beginning of a word that still grows is not stable.
         if before.group() != now.group():
             break
@@ -318,7 +314,8 @@ def normalized_erasure(texts: Sequence[str]) -> float | None:
     final length: Arivazhagan et al. 2020, "Re-translation versus Streaming for Simultaneous
     Translation"). 0 means that the text only grew.
     """
-    lines = [text.split() for text in texts]  # by words: readers do not notice single letters
+    # By words: readers do not notice single letters.
+    lines = [SHOWN_WORD.findall(text) for text in texts]
     if not lines or not lines[-1]:
         return None
     erased = sum(len(old) - common_beginning(old, new) for old, new in pairwise(lines))

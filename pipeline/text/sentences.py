@@ -18,10 +18,12 @@ from pathlib import Path
 
 from pipeline.core.languages import LANGUAGES, words_of_all
 from pipeline.core.resources import bundled
-from pipeline.text.words import words
+from pipeline.text.words import joined, words
 
+_STOPS = ".。।۔።။។"
+_MARKS = f"{_STOPS}!?！？؟"
 # French has a space before its closing mark: "Venez. »".
-_END = re.compile(r"[.!?…]+(?:[\"'”’»)\]]|\s»)*\s+")
+_END = re.compile(rf"[…{_MARKS}]+(?:[\"'”’»)\]]|\s»)*\s+")
 _INITIALS = re.compile(r"(?:[A-Z]\.)+[A-Z]")
 _CLAUSE = re.compile(r"(?<=[,;:—–])\s+")
 _TITLES = words_of_all(language.titles for language in LANGUAGES.values())
@@ -29,7 +31,6 @@ _NUMBERED = words_of_all(language.numbered for language in LANGUAGES.values())
 
 
 _CLOSING = " \"'”’»)]"
-_MARKS = ".!?。！？؟।"
 _FEW_WORDS = 2
 
 
@@ -58,7 +59,7 @@ def without_guessed_end(partial: str) -> str:
 
     Models write one wherever the sound ends, and a translator then ends the sentence too.
     """
-    is_one = partial.endswith((".", "。", "।")) and not partial.endswith("..")
+    is_one = partial.endswith(tuple(_STOPS)) and not partial.endswith("..")
     return partial[:-1] if is_one else partial
 
 
@@ -81,8 +82,8 @@ def split(text: str) -> list[str]:
 def pack(text: str, fits: Callable[[str], bool]) -> list[str]:
     """Return `text` in as few fitting pieces as possible, split at sentence ends if possible.
 
-    Nothing is lost: joined by spaces, the pieces are the words of `text`. A single word that does
-    not fit is still a piece.
+    Nothing is lost: the pieces together have the words of `text`. A single word that does not fit
+    is still a piece.
     """
     return _pack(text, fits, (split, _CLAUSE.split, str.split))
 
@@ -97,8 +98,8 @@ def _pack(
     for unit in ways[0](text):
         # As full as possible, since the translator runs once per piece and does not see the
         # others.
-        if pieces and fits(f"{pieces[-1]} {unit}"):
-            pieces[-1] += f" {unit}"
+        if pieces and fits(both := joined((pieces[-1], unit))):
+            pieces[-1] = both
         else:
             pieces += _pack(unit, fits, ways[1:])
     return pieces

@@ -32,6 +32,11 @@ _LETTERS = f"(?:(?![{UNSPACED}])[^\\W_][{MARKS}]*)+"
 # An apostrophe inside belongs to the word (don't, l'Église); hyphens separate words.
 WORD = re.compile(f"(?=[{UNSPACED}])[^\\W_][{MARKS}]*|{_LETTERS}(?:['’]{_LETTERS})*")
 """Letters and digits, with apostrophes inside."""
+SHOWN_WORD = re.compile(f"[{UNSPACED}][{MARKS}]*|[^\\s{UNSPACED}]+")
+"""A word with its punctuation; a letter in scripts without spaces."""
+_SENTENCES_TOUCH = "\u3000-\u30ff\u3400-\u9fff\uf900-\ufaff\uff00-\uff65"
+"""Chinese and Japanese, with their punctuation. Thai has a space between sentences."""
+_NO_GAP = re.compile(f"(?<=[{_SENTENCES_TOUCH}]) (?=[{_SENTENCES_TOUCH}])")
 
 
 ELIDED = r"(?:[cdjlmnst]|(?:jusqu|lorsqu|puisqu|quoiqu|qu))'"
@@ -47,6 +52,11 @@ def words(text: str) -> list[str]:
     # Some editors write an accent as a separate character; recognizers never do.
     whole = unicodedata.normalize("NFC", text.casefold())
     return [word.replace("’", "'") for word in WORD.findall(whole)]
+
+
+def joined(texts: Iterable[str]) -> str:
+    """Return texts with a space between them, but not between Chinese or Japanese signs."""
+    return _NO_GAP.sub("", " ".join(texts))
 
 
 def word_set(line: str) -> frozenset[str]:

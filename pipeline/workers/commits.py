@@ -191,7 +191,12 @@ def _inside(text: str, lang: str) -> str:
     first = re.match(r"\w*", text[at:])
     if first and language(lang).keeps_capital(first.group()):
         return text
-    return text[: at + 1].lower() + text[at + 1 :]
+    letters = _TURKISH if lang in ("az", "tr") else {}
+    return text[: at + 1].translate(letters).lower() + text[at + 1 :]
+
+
+_TURKISH = str.maketrans("Iİ", "ıi")
+"""Turkish and Azerbaijani have two letters i, with and without a dot."""
 
 
 def corrected(length: int, corrections: Sequence[Correction]) -> int:

@@ -13,7 +13,7 @@ from pipeline.config.schema import Church
 from pipeline.core.types import HEARD, Caption, Span, Transcript, Utterance
 from pipeline.dictionary.glossary_store import GlossaryStore
 from pipeline.engines.protocols import PLAIN, Recognizer, TranslationRequest, Translator
-from pipeline.text.words import MARKS, UNSPACED
+from pipeline.text.words import SHOWN_WORD, UNSPACED
 
 
 def transcribe(
@@ -125,8 +125,6 @@ in the draft would be shown twice."""
 _INSERT = _REPLACE = 1.0
 
 _LETTER = re.compile(f"[{UNSPACED}]")
-_WORD = re.compile(f"[{UNSPACED}][{MARKS}]*|[^\\s{UNSPACED}]+")
-"""A word with its punctuation; a letter in scripts without spaces."""
 
 
 def lay_over(beginning: str, draft: str) -> str:
@@ -136,7 +134,7 @@ def lay_over(beginning: str, draft: str) -> str:
     fewer words.
     No word is on both sides of the seam unless the draft itself has it twice in a row.
     """
-    above, below = list(_WORD.finditer(beginning)), list(_WORD.finditer(draft))
+    above, below = list(SHOWN_WORD.finditer(beginning)), list(SHOWN_WORD.finditer(draft))
     covered = _covered([_bare(word) for word in above], [_bare(word) for word in below])
     if covered == len(below):
         return beginning

@@ -12,6 +12,7 @@ from training.evaluate import stt_score
     ("text", "read"),
     [
         ("1 John 3:16", "First John three sixteen"),
+        ("And I John saw. I John 4:8", "And I John saw. First John four eight"),
         ("John 3:5", "John three five"),
         ("Psalm 119:105-107", "Psalm one hundred nineteen one hundred five to one hundred seven"),
         (

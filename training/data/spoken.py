@@ -31,7 +31,8 @@ _BOOK_NUMBERS = {
 _NUMBERED_BOOKS = "Samuel|Kings|Chronicles|Corinthians|Thessalonians|Timothy|Peter|John"
 
 _TITLES = {"Mr.": "Mister", "Mrs.": "Missis", "Ms.": "Miz", "Dr.": "Doctor", "St.": "Saint"}
-_NUMBERED = re.compile(rf"\b([123]|I{{1,3}}) (?={_NUMBERED_BOOKS})")
+# "And I John saw": an I without a chapter is the pronoun.
+_NUMBERED = re.compile(rf"\b([123]|III?|I(?= \w+ \d)) (?={_NUMBERED_BOOKS})")
 _DOLLARS = re.compile(r"\$(\d[\d,]*)(?:\.00)?")
 _RANGE = re.compile(r"(\d+)[-\u2013](\d+)")
 _REFERENCE = re.compile(r"(\d+):(\d+)")

@@ -114,17 +114,12 @@ def find(text: str, lang: str, skip: Collection[Span] = ()) -> tuple[Quantity, .
 
 def _in_digits(match: re.Match[str], lang: str) -> Quantity:
     """Return a number in digits with the scale after it: "1.3 billion" is "1300 millones"."""
-    value, tenths, end = _whole(match[1]), (match[2] or "").rstrip("0"), match.end()
+    value, tenths, end = int(re.sub(r"\D", "", match[1])), (match[2] or "").rstrip("0"), match.end()
     behind = _WORD_BEHIND.match(match.string, end)
     if behind and (scale := NUMBER_WORDS[lang].scales.get(plain(behind[1]))):
         value = value * scale + int(f"0{tenths}") * scale // 10 ** len(tenths)
         tenths, end = "", behind.end()
     return Quantity("number", value, match.start(), end, in_digits=True, tenths=tenths)
-
-
-def _whole(digits: str) -> int:
-    """Return the value of digits with thousands separators."""
-    return int(re.sub(r"\D", "", digits))
 
 
 def compare(

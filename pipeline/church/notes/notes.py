@@ -20,6 +20,7 @@ from pipeline.church.scripture.books import PRINTED, Reference
 from pipeline.church.scripture.references import find, printed
 from pipeline.core.errors import NotesError
 from pipeline.core.languages import language
+from pipeline.dictionary.store import common_words
 from pipeline.text.words import is_free
 
 MOST_NAMES = 200
@@ -33,6 +34,7 @@ _NUMBER = re.compile(r"(?<![\w.,:])\d[\d,.]*\d(?![\w:])")
 _WORDS = re.compile(r"\w.*\w")
 _ARROW = re.compile("=>|->|=|→")
 _DIGIT = re.compile(r"\d")
+_AFFIX = re.compile(r"^un|(?:ed|ing|ness|ly|s)$")
 _MOST_WORDS = 5
 """Limit for each side of a translation: a longer line is something else."""
 _KNOWN = """
@@ -78,7 +80,7 @@ def draw(text: str, lang: str, known: Collection[str] = ()) -> Notes:
     )
     names = tuple(_names(text, small, lang, known))[:MOST_NAMES]
     words = frozenset(map(str.lower, small))
-    return Notes(names, verses, numbers, _few(_terms(text)), words)
+    return Notes(names, verses, numbers, _few(_terms(text, common_words(lang))), words)
 
 
 def _few(entries: Iterable[str]) -> tuple[str, ...]:
@@ -86,7 +88,8 @@ def _few(entries: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(entries))[:MOST_ENTRIES]
 
 
-def _terms(text: str) -> Iterator[str]:
+def _terms(text: str, everyday: frozenset[str]) -> Iterator[str]:
+    """Yield the translations; an explanation in `everyday` words of the notes' language is none."""
     for line in text.splitlines():
         # Without a bullet before the words and a full stop after them.
         words = _WORDS.search(line)
@@ -94,7 +97,12 @@ def _terms(text: str) -> Iterator[str]:
         # Formulas and sums also contain "=".
         are_words = all(_WORD.search(side) and not _DIGIT.search(side) for side in sides)
         are_short = all(len(side.split()) <= _MOST_WORDS and len(side) <= 80 for side in sides)
-        if len(sides) == 2 and are_words and are_short:
+        # "Grace = unmerited favor" explains; a single word may be one of both languages.
+        is_said = [
+            not everyday.isdisjoint((word, word.removeprefix("un"), _AFFIX.sub("", word)))
+            for word in " ".join(sides[1:]).lower().split()
+        ]
+        if len(sides) == 2 and are_words and are_short and not (len(is_said) > 1 and all(is_said)):
             yield " = ".join(sides)
 
 

@@ -51,7 +51,7 @@ class Mention:
     """In characters of the text."""
     end: int
     book_first: bool = True
-    """Whether the book comes before the numbers, as in print."""
+    """Whether it has the order of print: the book, then its numbers."""
 
 
 @dataclass(frozen=True, slots=True)

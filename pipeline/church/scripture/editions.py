@@ -18,6 +18,7 @@ from pipeline.church.scripture.books import VERSES, Reference, verses
 from pipeline.core.errors import VersesError, reading, writing
 from pipeline.core.files import write_whole
 from pipeline.core.resources import bundled
+from pipeline.text.words import joined
 
 _ENDINGS = (".tsv.xz", ".tsv")
 _LINE = re.compile(r"(\d{1,3})\t(\d{1,3})\t(\d{1,3})(?:\t(.*))?")
@@ -41,11 +42,11 @@ class Edition:
     verses: Mapping[VerseId, str]
 
     def text(self, reference: Reference) -> str:
-        """Return the verses of a reference with a space between them, "" if one is missing."""
+        """Return the verses of a reference one after the other, "" if one is missing."""
         last = reference.last or reference.verse
         ids = [(reference.book, reference.chapter, v) for v in range(reference.verse, last + 1)]
         texts = [self.verses.get(each, "") for each in ids]
-        return " ".join(texts) if reference.verse and all(texts) else ""
+        return joined(texts) if reference.verse and all(texts) else ""
 
 
 def own_directory() -> Path:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from pipeline.church.scripture.books import Reference, chapters, verses
+from pipeline.church.scripture.books import PRINTED, PSALMS, Reference, chapters, verses
 from pipeline.church.scripture.number_words import Number, read
 from pipeline.church.scripture.tokens import Tokens
 from pipeline.core.language_words import ReferenceWords
+from pipeline.text.words import plain
 
 _STOP = re.compile(r"\s*[.,;:!?…)\]\"”’»—–]")
+TIME = re.compile(r"\s*[ap]\.?\s?m\b", re.IGNORECASE)
 LIGHT = re.compile(r"\s+|\s*,\s*")  # what separates book, chapter and verse in speech
 
 
@@ -128,3 +130,42 @@ class TokenReader:
         rest = self._tokens.gap(at - 1)
         is_end = at == len(self._tokens) or _STOP.match(rest) is not None
         return is_end or self._word(at) in self._words.follow
+
+    def _is_count(self, end: int) -> bool:
+        """Whether the numbers before a token count something: "5 pm", "3 %", "24 people"."""
+        behind = self._word(end) if self._is_spaced(end - 1) else ""
+        is_time = TIME.match(self._tokens.text, self._tokens.spans[end - 1][1])
+        is_part = self._tokens.gap(end - 1).startswith(("%", ":"))
+        return behind in self._words.counted or is_time is not None or is_part
+
+    def _is_plural_name(self, at: int) -> bool:
+        return self._word(at) == f"{plain(PRINTED[self._lang][PSALMS - 1])}s"
+
+    def _verse(self, at: int) -> Number | None:
+        """Return a verse that has the word: "verse 16", ", and the twenty-eighth verse"."""
+        if at >= len(self._tokens) or not self._is_light(at - 1):
+            return None
+        words = self._words
+        begins = at
+        while begins < at + 3 and self._word(begins) in words.begins:
+            begins += 1
+        if self._word(begins) in words.verse:
+            return self._with_zero(self._number(begins + 1))
+        # "Chapter 8 and verse 28".
+        at += self._word(at) == words.both
+        if self._word(at) in words.verse:
+            return self._with_zero(self._number(at + 1))
+        number = self._number(at + (self._word(at) in words.articles))
+        if number and number.ordinal and self._word(number.end) in words.verse:
+            return Number(number.value, number.end + 1)
+        return None
+
+    def _with_zero(self, number: Number | None) -> Number | None:
+        """Return 105 for "one oh five", which has a verse in Psalm 119 only."""
+        if number is None or self._word(number.end) not in self._words.zero:
+            return number
+        # "Verse 1. Oh, two things": a sign between them ends the number.
+        is_one = self._is_spaced(number.end - 1) and self._is_spaced(number.end)
+        unit = self._number(number.end + 1) if is_one else None
+        value = combined([number, replace(unit, value=-unit.value)]) if unit else []
+        return Number(value[0], unit.end) if unit and value else number

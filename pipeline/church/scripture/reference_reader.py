@@ -20,6 +20,7 @@ from pipeline.church.scripture.books import (
 from pipeline.church.scripture.number_words import Number
 from pipeline.church.scripture.reference_numbers import (
     LIGHT,
+    TIME,
     Found,
     Place,
     TokenReader,
@@ -38,9 +39,9 @@ REFERENCE_WORDS: Mapping[str, ReferenceWords] = {
 _VERSE_GAP = re.compile(r"\s*:\s*|\.|\s+|\s*,\s*|[-‐‑]")
 _SIGN = re.compile(r"\s*:\s*|\.")
 _DASH = re.compile(r"\s*[-–—‐‑]\s*")
-_TIME = re.compile(r"\s*[ap]\.?\s?m\b", re.IGNORECASE)
 _CLOCK = word_set("until till")  # "we are in John 3:16 until 8:30"
 _BARE = word_set("i ii iii 1 2 3 one two uno dos un une deux")
+_LISTED = re.compile(r"\s*[,;]\s*")
 _SENTENCE_END = re.compile(r"[.!?…]")
 _NEAR = 6
 """Words before a name that are searched for a cue that something is read."""
@@ -59,10 +60,11 @@ class Reader(TokenReader):
 
     def mentions(self) -> Iterator[Mention]:
         """Yield the references in the text, left to right."""
-        at = 0
+        at, found = 0, None
         while at < len(self._tokens):
             # The longest form first: "verse 3 of chapter 2 of John" contains the two others.
-            found = self._verse_first(at) or self._chapter_first(at) or self._book_first(at)
+            one = self._verse_first(at) or self._chapter_first(at) or self._book_first(at)
+            found = (found and self._also(found)) or one
             if found is None:
                 at += 1
                 continue
@@ -88,7 +90,33 @@ class Reader(TokenReader):
         reference = Reference(book[0].number, place.chapter, place.verse)
         later = self._with_until(reference, place.end)
         reference, end = later or self._with_last(reference, place.end)
-        return Found(reference, at, end, book_first=True)
+        # Print has "Psalm 23", but "Psalms 23 and 24" and "Psalms 120-134".
+        several = {*self._words.until, self._words.both}
+        is_list = self._word(end) in several and self._number(end + 1) is not None
+        return Found(reference, at, end, book_first=not (is_list and self._is_plural_name(at)))
+
+    def _also(self, before: Found) -> Found | None:
+        """Read the 24 of "Psalms 23 and 24" and the 8:1-4 of "Romans 7:15-25 and 8:1-4"."""
+        at, reference = before.end, before.reference
+        gap, is_joined = self._tokens.gap(at - 1), self._word(at) == self._words.both
+        if not (self._is_light(at - 1) if is_joined else _LISTED.fullmatch(gap)):
+            return None
+        place = self._place_in(reference.book, at + is_joined)
+        if place is None or place.chapter <= (reference.until or (reference.chapter,))[0]:
+            return None
+        also = Reference(reference.book, place.chapter, place.verse)
+        also, end = self._with_until(also, place.end) or self._with_last(also, place.end)
+        if reference.verse:
+            # "John 3:16 and 8:30" may be a time.
+            is_sure = also.ending or place.verse < 10 or ";" in gap
+            is_meant = place.verse and place.is_explicit and is_sure
+        else:
+            is_next = place.chapter == reference.chapter + 1 and self._is_over(end)
+            is_several = is_next or self._is_plural_name(before.first)
+            is_meant = is_joined and not place.verse and is_several
+        if not is_meant or self._is_count(end):
+            return None
+        return Found(also, at + is_joined, end, book_first=False)
 
     def _chapter_first(self, at: int) -> Found | None:  # noqa: PLR0911 - form by form
         """Read "the eighth chapter of Romans", "the twenty-third psalm", "chapter 3 of John"."""
@@ -331,35 +359,6 @@ class Reader(TokenReader):
             self._words.verse
         )
 
-    def _verse(self, at: int) -> Number | None:
-        """Return a verse that has the word: "verse 16", ", and the twenty-eighth verse"."""
-        if at >= len(self._tokens) or not self._is_light(at - 1):
-            return None
-        words = self._words
-        begins = at
-        while begins < at + 3 and self._word(begins) in words.begins:
-            begins += 1
-        if self._word(begins) in words.verse:
-            return self._with_zero(self._number(begins + 1))
-        # "Chapter 8 and verse 28".
-        at += self._word(at) == words.both
-        if self._word(at) in words.verse:
-            return self._with_zero(self._number(at + 1))
-        number = self._number(at + (self._word(at) in words.articles))
-        if number and number.ordinal and self._word(number.end) in words.verse:
-            return Number(number.value, number.end + 1)
-        return None
-
-    def _with_zero(self, number: Number | None) -> Number | None:
-        """Return 105 for "one oh five", which has a verse in Psalm 119 only."""
-        if number is None or self._word(number.end) not in self._words.zero:
-            return number
-        # "Verse 1. Oh, two things": a sign between them ends the number.
-        is_one = self._is_spaced(number.end - 1) and self._is_spaced(number.end)
-        unit = self._number(number.end + 1) if is_one else None
-        value = combined([number, replace(unit, value=-unit.value)]) if unit else []
-        return Number(value[0], unit.end) if unit and value else number
-
     def _with_last(self, reference: Reference, end: int) -> tuple[Reference, int]:
         """Return the reference with the last of several verses, and where it ends."""
         if not reference.verse:
@@ -388,7 +387,7 @@ class Reader(TokenReader):
         if place is None or not place.verse or place.chapter <= reference.chapter:
             return None
         ends = self._tokens.spans[place.end - 1][1]
-        if self._word(end) in _CLOCK or _TIME.match(self._tokens.text, ends):
+        if self._word(end) in _CLOCK or TIME.match(self._tokens.text, ends):
             return None
         if not place.is_explicit:
             # "Romans 8:1 to 11, 14": verses; "John 3:16 to 17 20 people": a number of something.
@@ -436,9 +435,8 @@ class Reader(TokenReader):
         tokens, words = self._tokens, self._words
         behind = self._word(place.end) if self._is_spaced(place.end - 1) else ""
         rest = tokens.gap(place.end - 1)
-        is_time = _TIME.match(tokens.text, tokens.spans[place.end - 1][1])
         # "Mark three times", "Acts 5 pm", "Numbers 3 %".
-        if behind in words.counted or is_time or rest.startswith(("%", ":")):
+        if self._is_count(place.end):
             return False
         before = self._word(at - 1) if at and self._is_light(at - 1) else ""
         # Mark, Job, Ruth are also names of people or ordinary words.

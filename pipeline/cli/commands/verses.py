@@ -50,15 +50,21 @@ def add(commands: Commands) -> None:
 
 
 def _list(_: argparse.Namespace) -> int:
-    table = Table(box=None, pad_edge=False)
+    table, broken = Table(box=None, pad_edge=False), list[str]()
     for heading in ("name", "lang", "title", "licence", "verses", "from"):
         table.add_column(heading, justify="right" if heading == "verses" else "left")
     for name, file in sorted(editions.files().items()):
-        edition = editions.read(file, name)
+        try:
+            edition = editions.read(file, name)
+        except VersesError as error:
+            broken.append(f"{name}: {error.message} {error.fix}".rstrip())
+            continue
         place = "the church" if file.parent == editions.own_directory() else "the program"
         count = str(len(edition.verses))
         table.add_row(name, edition.lang, edition.title, edition.licence, count, place)
     Console(soft_wrap=True).print(table)
+    for each in broken:
+        print(f"\n{each}")
     built = sorted(path.parent for path in editions.cache_directory().glob("*/index.json"))
     for folder in built:
         print(f"\n{_described(folder)}")

@@ -62,6 +62,7 @@ FORMS = {
         *(("pacto", "pactos", True), ("pecado", "pecador", False), ("justo", "justas", True)),
         *(("cruz", "cruces", True), ("Dios", "dio", False), ("fe", "fea", False)),
         *(("bautiz*", "bautizamos", True), ("bautiz*", "bautismo", False)),
+        ("el Cristo, el Ungido", "el cristo el ungido", True),
         *(("Espíritu Santo", "espiritu santo", True), ("salvación", "salvaciones", True)),
     ],
     "fr": [

@@ -11,6 +11,7 @@ from pipeline.text.commit_policy import Stabilizer, agreed, revised_words
 
 def test_half_a_word_is_not_stable() -> None:
     assert agreed("El Se", "El Señor") == len("El")
+    assert agreed("神爱他", "神爱世人") == len("神爱")
 
 
 def test_the_first_partial_has_nothing_stable() -> None:

@@ -36,6 +36,8 @@ from pipeline.text.sentences import (
         ("It cost 3.50 dollars.", ["It cost 3.50 dollars."]),
         ("Is it (really)? Yes.", ["Is it (really)?", "Yes."]),
         ("¿Quién? ¡Él!", ["¿Quién?", "¡Él!"]),
+        ("هل جاء؟ نعم. یہ سچ ہے۔ آمین۔", ["هل جاء؟", "نعم.", "یہ سچ ہے۔", "آمین۔"]),
+        ("हाँ। ठीक है।", ["हाँ।", "ठीक है।"]),
     ],
 )
 def test_splits_at_sentence_ends_only(text: str, sentences: list[str]) -> None:
@@ -48,6 +50,7 @@ def test_splits_at_sentence_ends_only(text: str, sentences: list[str]) -> None:
         ("One. Two.", 9, ["One. Two."]),
         ("Grace. Peace. Mercy and love.", 14, ["Grace. Peace.", "Mercy and", "love."]),
         ("Faith, hope, and also love. Amen.", 14, ["Faith, hope,", "and also love.", "Amen."]),
+        ("神爱世人。 他来了。 阿们。", 10, ["神爱世人。他来了。", "阿们。"]),
         ("a Nebuchadnezzar b", 3, ["a", "Nebuchadnezzar", "b"]),  # it does not fit
     ],
 )

@@ -132,6 +132,8 @@ def test_a_final_goes_on_with_what_was_reopened(
         ("de", "Menschen irren.", "They said Menschen irren."),
         ("de", "Wir irren.", "They said wir irren."),
         ("zh", "我们会犯错。", "They said我们会犯错。"),  # Chinese has no spaces
+        ("tr", "İnsanlar yanılır.", "They said insanlar yanılır."),
+        ("tr", "Işık geldi.", "They said ışık geldi."),
     ],
 )
 def test_what_always_has_a_capital_keeps_it_behind_half_a_sentence(

@@ -93,6 +93,7 @@ def test_references_are_shown_as_they_are_printed(
         ("Go to Mark, second chapter, first verse.", "Vayan a Marcos 2:1."),
         ("Today the eighth chapter of Romans.", "Hoy el capítulo ocho de Romanos."),
         ("In Daniel five, a hand.", "En Daniel 5 una mano."),
+        ("Psalms 120 through 134 are songs.", "Los Salmos 120 al 134 son cantos."),
         ("Romans chapter eight, beginning at verse 28.", "Romanos 8, a partir del versículo 28."),
     ],
 )
@@ -106,6 +107,12 @@ def test_two_references_of_one_book_are_not_mixed_up() -> None:
     result = checked(final(said, "Compare Romanos 8:1 con Romanos 5:3."), ON)
     assert result.text == "Compare Romanos 8:1 con Romanos 5:3."
     assert [check.outcome for check in result.checks] == ["right", "doubtful"]
+
+
+def test_the_places_of_a_list_are_all_compared_and_stay_in_its_form() -> None:
+    text = "Los Salmos 1 y 2, y Romanos 7:15-25 y 8:1-4."
+    result = checked(final("Psalms 1 and 2, and Romans 7:15 to 25 and 8:1 to 4.", text), ON)
+    assert (result.text, [check.outcome for check in result.checks]) == (text, ["right"] * 4)
 
 
 def test_a_wrong_number_is_put_right_where_only_one_can_be_meant() -> None:

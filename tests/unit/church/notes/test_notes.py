@@ -128,7 +128,8 @@ def test_several_notes_add_up_and_their_verses_are_references() -> None:
 def test_a_line_may_say_how_a_word_is_translated() -> None:
     text = (
         "covenant = pacto\n- mercy seat → propiciatorio;\nkinsman redeemer -> pariente redentor\n"
-        "2 + 2 = 4\nGod = love that never ends and never fails us at all\n= nothing\nx\n"
+        "2 + 2 = 4\nGrace = unmerited favor\nsin = missing the mark\n"
+        "God = love that never ends and never fails us at all\n= nothing\nx\n"
     )
     notes = draw(text, "en")
     assert notes.terms == (

@@ -172,3 +172,5 @@ def test_the_name_of_the_work_before_a_verse_of_osis_is_passed_over() -> None:
 def test_a_verse_of_usfm_in_two_parts_is_whole() -> None:
     text = "\\id GEN\n\\c 1\n\\v 3a And God said,\n\\v 3b Let there be light.\n"
     assert parse(text, "a.usfm") == {(1, 1, 3): "And God said, Let there be light."}
+    text = "\\id PSA\n\\c 23\n\\q1\n\\v 1 耶和华是我的牧者，\n\\q2 我必不致缺乏。\n"
+    assert parse(text, "a.usfm") == {(19, 23, 1): "耶和华是我的牧者，我必不致缺乏。"}

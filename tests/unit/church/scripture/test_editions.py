@@ -84,6 +84,8 @@ def test_what_ships_is_small() -> None:
 def test_verses_in_a_row_are_one_text() -> None:
     bible = Edition("x", "es", "X", "-", {(43, 3, 16): "Porque", (43, 3, 17): "no"})
     assert bible.text(Reference(43, 3, 16, 17)) == "Porque no"
+    chinese = Edition("x", "zh", "X", "-", {(43, 3, 16): "神爱世人。", (43, 3, 17): "因为神"})
+    assert chinese.text(Reference(43, 3, 16, 17)) == "神爱世人。因为神"
     assert bible.text(Reference(43, 3, 17, 18)) == ""
     assert bible.text(Reference(43, 3)) == ""
 

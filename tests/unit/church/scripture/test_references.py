@@ -128,8 +128,32 @@ FRAMES = {
     "verses and chapters stand in any order before the book": "Read {} today.",
     "verses of something else are no reference": "We know {}.",
     "Spanish and French have the same orders": "{}",
+    "several places of one book, and written abbreviations": "{}",
 }
 FORMS = {
+    "several places of one book, and written abbreviations": [
+        ("en", "Psalms 1 and 2 are the door.", "Psalm 1; Psalm 2"),
+        (
+            "en",
+            "Read Psalms 23 and 24 today, Genesis 1 and 2.",
+            "Psalm 23; Psalm 24; Genesis 1; Genesis 2",
+        ),
+        ("en", "Psalm 23 and 24 people, Psalms 23 and 24 people.", "Psalm 23; Psalm 23"),
+        ("en", "Romans 7:15 to 25 and 8:1 to 4", "Romans 7:15-25; Romans 8:1-4"),
+        (
+            "en",
+            "See Mt 5:3; 6:9, Lk. 2:1 and 1 Co 13:4-8.",
+            "Matthew 5:3; Matthew 6:9; Luke 2:1; 1 Corinthians 13:4-8",
+        ),
+        ("en", "Romans 7:15 and 8:30 in the evening.", "Romans 7:15"),
+        ("en", "John 3:16, 4.5 million people and 5:02 pm", "John 3:16"),
+        ("es", "Salmos 1 y 2; Mt 5:3; Hch. 2:38", "Salmo 1; Salmo 2; Mateo 5:3; Hechos 2:38"),
+        (
+            "fr",
+            "Romains 7.15 à 25 et 8.1 à 4; 1 Co 13.4",
+            "Romains 7:15-25; Romains 8:1-4; 1 Corinthiens 13:4",
+        ),
+    ],
     "forms of preachers and recognizers": [
         ("en", "Read Psalm 46 every morning.", "Psalm 46"),
         ("en", "Let's open Romans 8 together.", "Romans 8"),

@@ -43,7 +43,11 @@ def test_an_added_bible_is_listed_indexed_and_used(tmp_path: Path, cli: Cli) -> 
     assert "Mine [new]" in out
     # The build is automatic.
     assert "verses build" not in cli(*adding(tmp_path, **{"--name": "other"})).out
-    assert "other new. It is built anew" in cli("verses list").out
+    (editions.own_directory() / "torn.tsv").write_text("no head\n")
+    out = cli("verses list").out
+    assert "other new. It is built anew" in out
+    assert "torn.tsv: the first line is not" in out
+    assert "Reina-Valera 1909" in out
 
 
 @pytest.mark.slow
