@@ -81,9 +81,9 @@ def test_a_clause_is_late_from_the_end_of_its_words() -> None:
     with capture_logs(processors=[TimeStamper("iso", utc=True, key="utc")]) as log:
         start_s = time.monotonic() - 4.0  # so that the caption ends now
         church.start(speaker, spread, lambda _: None, lambda: False, lambda: None)
-        church.take(replace(first, seq=1, final=False, stable=len("Nos halla,")), "es")
+        church.on_caption(replace(first, seq=1, final=False, stable=len("Nos halla,")), "es")
         wait_for(lambda: any(line["event"] == "clause" for line in log))
-        church.take(first, "es")
+        church.on_caption(first, "es")
         wait_for(lambda: sum(line["event"] == "clause" for line in log) == 2)
         wait_for(lambda: time.monotonic() - arrivals[0][1] > 4.0)
         church.close()
