@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
+from itertools import pairwise
 from typing import Any, Literal, get_args
 
 import orjson
@@ -35,7 +36,7 @@ from pipeline.captions.subtitles import (
 from pipeline.core.formats import clock
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.text.sentences import is_ended, split
-from pipeline.text.words import words
+from pipeline.text.words import is_unspaced, words
 
 Which = Literal["source", "target", "both"]
 """The source text, its translation, or both, one above the other."""
@@ -83,8 +84,8 @@ def export_docx(messages: Sequence[CaptionMessage], which: Which, title: str) ->
     for paragraph in paragraphs(captions):
         full = _by_side(paragraph, sides)
         made += [
-            Paragraph(" ".join(texts), langs[side], quoted=len(full) > 1 and side == "source")
-            for side, texts in full
+            Paragraph(text, langs[side], quoted=len(full) > 1 and side == "source")
+            for side, text in full
         ]
     return document(title, made)
 
@@ -111,7 +112,7 @@ def _md(captions: Sequence[CaptionMessage], sides: Sequence[Side]) -> str:
     """Return paragraphs of Markdown; with two languages the source is quoted."""
     lines = []
     for paragraph in paragraphs(captions):
-        blocks = [" ".join(map(_markdown, texts)) for _, texts in _by_side(paragraph, sides)]
+        blocks = [_markdown(text) for _, text in _by_side(paragraph, sides)]
         quoted = len(blocks) > 1
         lines += [f"> {block}" if quoted and not i else block for i, block in enumerate(blocks)]
     return "".join(f"{line}\n\n" for line in lines).rstrip("\n") + "\n" * bool(lines)
@@ -123,9 +124,9 @@ def _html(captions: Sequence[CaptionMessage], sides: Sequence[Side]) -> str:
     named = [langs[side] for side in sides if side in langs]
     parts = [
         # dir="auto": browsers take the direction from the first letter with a direction.
-        f'<p class="{side}" lang="{escape(langs[side])}" dir="auto">{escape(" ".join(texts))}</p>'
+        f'<p class="{side}" lang="{escape(langs[side])}" dir="auto">{escape(text)}</p>'
         for paragraph in paragraphs(captions)
-        for side, texts in _by_side(paragraph, sides)
+        for side, text in _by_side(paragraph, sides)
     ]
     return _PAGE.format(lang=escape(named[-1] if named else "en"), body="\n".join(parts))
 
@@ -147,12 +148,20 @@ def paragraphs(captions: Sequence[CaptionMessage]) -> list[list[CaptionMessage]]
     return made
 
 
-def _by_side(
-    paragraph: Sequence[CaptionMessage], sides: Sequence[Side]
-) -> list[tuple[Side, list[str]]]:
-    """Return the texts of each side that has any: a typed caption has no source."""
-    every = [(side, [plain(getattr(m, side).text) for m in paragraph]) for side in sides]
-    return [(side, list(filter(None, texts))) for side, texts in every if any(texts)]
+def paragraph_text(paragraph: Sequence[CaptionMessage], side: Side) -> str:
+    """Return a paragraph's text as the screens showed it: a printed verse, not its translation."""
+    texts = [
+        f"{m.verse.text} — {m.verse.ref} ({m.verse.edition})"
+        if side == "target" and m.target.text and m.verse
+        else getattr(m, side).text
+        for m in paragraph
+    ]
+    return plain(" ".join(texts))
+
+
+def _by_side(paragraph: Sequence[CaptionMessage], sides: Sequence[Side]) -> list[tuple[Side, str]]:
+    """Return the text of each side that has one: a typed caption has no source."""
+    return [(side, text) for side in sides if (text := paragraph_text(paragraph, side))]
 
 
 def _markdown(text: str) -> str:
@@ -231,6 +240,7 @@ _FEWEST, _MOST = 7, 40
 """Number of words of a sentence that can be read by itself."""
 _EVERYDAY = 3
 """Words of at most so many letters say little: articles, prepositions."""
+_UNSPACED_END = re.compile("(?<=[。！？])")
 _ALIKE = 0.6
 
 
@@ -263,13 +273,14 @@ def _chosen(captions: Sequence[CaptionMessage], side: Side) -> list[_Sentence]:
     """Return the most central sentence of each part, in order, without similar ones."""
     langs = Counter(getattr(each, side).lang for each in captions)
     sentences = [
-        _Sentence(each, text, Counter(word for word in words(text) if len(word) > _EVERYDAY))
+        _Sentence(each, text, _terms(text))
         for each in captions
         # A caption without a translation has its source text, in another language.
         if getattr(each, side).lang == langs.most_common(1)[0][0]
         # With a verse, displays showed the printed verse and not the caption's own words.
         and each.verse is None
-        for text in split(plain(getattr(each, side).text))
+        for part in _UNSPACED_END.split(plain(getattr(each, side).text))
+        for text in split(part)
         if is_ended(text) and _FEWEST <= len(words(text)) <= _MOST
     ]
     if not sentences:
@@ -288,6 +299,13 @@ def _chosen(captions: Sequence[CaptionMessage], side: Side) -> list[_Sentence]:
         if part not in chosen and not any(_alike(each, one) for one in chosen.values()):
             chosen[part] = each
     return [chosen[part] for part in sorted(chosen)]
+
+
+def _terms(text: str) -> Counter[str]:
+    """Return what a sentence is about: its longer words, or of unspaced letters each two."""
+    if is_unspaced(text):
+        return Counter(map("".join, pairwise(words(text))))
+    return Counter(word for word in words(text) if len(word) > _EVERYDAY)
 
 
 def _nearness(terms: Counter[str], centre: Mapping[str, float], rare: Mapping[str, float]) -> float:

@@ -16,6 +16,7 @@ from typing import Literal, get_args
 
 from pipeline.core.languages import language
 from pipeline.protocol.caption import CaptionMessage
+from pipeline.text.sentences import closed_up
 from pipeline.text.words import MARKS
 
 Side = Literal["source", "target"]
@@ -90,7 +91,7 @@ def languages(messages: Iterable[CaptionMessage]) -> dict[Side, str]:
 
 def plain(text: str) -> str:
     """Return a text on one line."""
-    return " ".join(text.split())
+    return closed_up(" ".join(text.split()))
 
 
 def subtitle(message: CaptionMessage, side: Side) -> str:

@@ -325,7 +325,9 @@ def _sentences(session: Session) -> dict[int, str]:
     After a pause, recognizers continue a sentence with a small letter.
     """
     groups: list[list[UtteranceRecord]] = []
-    for record in session.shown:
+    shown = {message.id for message in session.captions}
+    # Without what an operator has hidden.
+    for record in (each for each in session.shown if each.id in shown):
         if groups and record.text[:1].islower():
             groups[-1].append(record)
         else:

@@ -13,9 +13,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
-from pipeline.captions.export import DOCX, FORMATS, WHICH, export, export_docx, paragraphs
+from pipeline.captions.export import (
+    DOCX,
+    FORMATS,
+    WHICH,
+    export,
+    export_docx,
+    paragraph_text,
+    paragraphs,
+)
 from pipeline.captions.redaction import MARK
-from pipeline.captions.subtitles import languages, newest, plain
+from pipeline.captions.subtitles import languages, newest
 from pipeline.core.errors import ProtocolError, SessionError
 from pipeline.core.types import Mode
 from pipeline.protocol.caption import CaptionMessage
@@ -73,8 +81,8 @@ class PastServices:
         read = [
             ReadParagraph(
                 start_s=round(paragraph[0].start_s, 2),
-                source=" ".join(filter(None, (plain(each.source.text) for each in paragraph))),
-                target=" ".join(filter(None, (plain(each.target.text) for each in paragraph))),
+                source=paragraph_text(paragraph, "source"),
+                target=paragraph_text(paragraph, "target"),
             )
             for paragraph in paragraphs(captions)
         ]

@@ -30,6 +30,8 @@ _TITLES = words_of_all(language.titles for language in LANGUAGES.values())
 _NUMBERED = words_of_all(language.numbered for language in LANGUAGES.values())
 
 
+_WIDE = "。！？，、；：」』）】》"
+_AFTER_WIDE = re.compile(f" (?:(?<=[{_WIDE}] )|(?<=[。！？][”’] ))")
 _CLOSING = " \"'”’»)]"
 _FEW_WORDS = 2
 
@@ -47,6 +49,11 @@ def is_fragment(text: str) -> bool:
     a word.
     """
     return len(words(text)) <= _FEW_WORDS
+
+
+def closed_up(text: str) -> str:
+    """Return a text without spaces after marks that have their own: Chinese, Japanese."""
+    return _AFTER_WIDE.sub("", text)
 
 
 def without_end(text: str) -> str:

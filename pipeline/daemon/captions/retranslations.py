@@ -132,9 +132,10 @@ class Retranslations:
         """Return the caption of a request; None if it has changed, or has left the history."""
         if asked.of is None or self._board.revision(asked.of.id) == 0:
             return None
-        now = self._board.message(asked.of.id)
-        # Compare `seq` and not the texts: an operator may have written the same text again.
-        return now if now.seq == asked.of.seq else None
+        now, of = self._board.message(asked.of.id), asked.of
+        # An approval or a printed verse changes no text, so the translation is still wanted.
+        is_same = (now.source, now.target, now.final) == (of.source, of.target, of.final)
+        return now if is_same else None
 
     def _conclude(self, asked: _Asked) -> None:
         """Make the caption of a request final as it is, unless its source text has changed."""

@@ -147,7 +147,7 @@ class TargetCaptions:
                     self.board.put_back(earlier)
                 self.hide(caption_id)
                 return
-            self._put_back(earlier)
+            self.put_back(earlier)
             if was_hidden:
                 self._hidden.setdefault(caption_id)
             if old is None and before is not None:
@@ -165,7 +165,7 @@ class TargetCaptions:
             old = self.board.message(caption_id)
             new = self.board.edit(caption_id, text)
             self.coordinator.publish(new)
-        return None if new is None else lambda: self._put_back(old)
+        return None if new is None else lambda: self.put_back(old)
 
     def approve(self, caption_id: int) -> Back | None:
         """Remove the mark of a doubtful caption; return an undo function, None: it has no mark."""
@@ -174,7 +174,7 @@ class TargetCaptions:
             if old is None or not old.doubtful:
                 return None
             self.coordinator.publish(self.board.approve(caption_id))
-        return lambda: self._put_back(old)
+        return lambda: self.put_back(old)
 
     def say(self, caption_id: int, at_s: float, text: str, lang: str) -> Back:
         """Show a typed caption that nobody has spoken; return an undo function."""
@@ -200,7 +200,8 @@ class TargetCaptions:
             self.coordinator.publish(new)
             self.retranslations.of_caption(new)
 
-    def _put_back(self, old: CaptionMessage | None) -> None:
+    def put_back(self, old: CaptionMessage | None) -> None:
+        """Show an earlier version again. Raises ProtocolError."""
         if old is not None:
             again = self.board.put_back(old)
             self.coordinator.publish(again)

@@ -13,6 +13,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from itertools import islice
+from typing import TypeAlias
 
 from pipeline.core.errors import DictionaryError, ProtocolError
 from pipeline.core.formats import utc_now
@@ -24,7 +25,7 @@ from pipeline.dictionary.glossary import Term, compile_glossary
 from pipeline.dictionary.matcher import applied
 from pipeline.dictionary.rules import Rule, key
 from pipeline.protocol.caption import CaptionMessage
-from pipeline.protocol.messages import PreviewMessage, Rewritten, RuleMessage
+from pipeline.protocol.messages import DoubtfulMessage, PreviewMessage, Rewritten, RuleMessage
 from pipeline.records.events import RuleEvent
 
 _CODES = {"dictionary-duplicate-phrase": "rule-exists", "dictionary-rule-gone": "rule-gone"}
@@ -32,6 +33,7 @@ _CODES = {"dictionary-duplicate-phrase": "rule-exists", "dictionary-rule-gone": 
 _HELD = -2
 """The id of all held rules among the caption ids of undo steps."""
 
+_Final: TypeAlias = CaptionMessage | DoubtfulMessage
 _MOST = 20
 """Most captions that a rule corrects, the newest: each is translated again."""
 
@@ -67,7 +69,7 @@ class ServiceRules:
 
     def preview(self, heard: str, write: str) -> PreviewMessage:
         """Return which captions `hold` would correct, or why it would be refused."""
-        refused, found = "", list[tuple[CaptionMessage, str]]()
+        refused, found = "", list[tuple[_Final, str]]()
         try:
             found = list(self._changed(self._dictionary.rule_to_hold(heard, write)))
         except DictionaryError as error:
@@ -110,7 +112,7 @@ class ServiceRules:
 
     def preview_term(self, say: str, write: str, instead: str) -> PreviewMessage:
         """Return which captions `hold_term` would change, or why it would be refused."""
-        refused, found = "", list[tuple[CaptionMessage, str]]()
+        refused, found = "", list[tuple[_Final, str]]()
         try:
             term = self._dictionary.glossaries.term_to_hold(say, write)
             found = self._rewritten(term, instead, write)
@@ -165,12 +167,12 @@ class ServiceRules:
         # A list, because corrections change the captions that the iterator reads.
         return [self._written.put_right(old.id, text) for old, text in list(self._changed(rule))]
 
-    def _changed(self, rule: Rule) -> Iterator[tuple[CaptionMessage, str]]:
+    def _changed(self, rule: Rule) -> Iterator[tuple[_Final, str]]:
         """Return the newest captions that hold the phrase, each with its corrected text."""
         each = ((old, applied(rule, old.source.text)) for old in self._standing())
         return islice(((old, text) for old, text in each if text != old.source.text), _MOST)
 
-    def _rewritten(self, term: Term, instead: str, write: str) -> list[tuple[CaptionMessage, str]]:
+    def _rewritten(self, term: Term, instead: str, write: str) -> list[tuple[_Final, str]]:
         """Return the captions whose source holds a term, each with its rendering replaced."""
         # A phrase without a word cannot be searched for.
         if not key(instead):
@@ -183,14 +185,15 @@ class ServiceRules:
             if text != old.target.text and said.find(old.source.text)
         ]
 
-    def _standing(self) -> Iterator[CaptionMessage]:
-        """Return the finals that no operator has translated, newest first.
+    def _standing(self) -> list[_Final]:
+        """Return the finals, held ones too, that no operator has translated, newest first.
 
         A partial is recognized again anyway, and an operator's own words are kept.
         """
-        for message in reversed(self._first.board.snapshot().messages):
-            if message.final and message.target.engine != "operator":
-                yield message
+        shown = [each for each in self._first.board.snapshot().messages if each.final]
+        held = self._first.coordinator.doubts.messages(0.0)
+        own = [each for each in (*shown, *held) if each.target.engine != "operator"]
+        return sorted(own, key=lambda each: -each.id)
 
     def _tell(self, message: RuleMessage, at_s: float) -> None:
         event = RuleEvent(
@@ -208,7 +211,7 @@ class ServiceRules:
 
 
 def _preview(
-    heard: str, write: str, refused: str, changed: Iterable[tuple[CaptionMessage, str]]
+    heard: str, write: str, refused: str, changed: Iterable[tuple[_Final, str]]
 ) -> PreviewMessage:
     captions = tuple(Rewritten(id=old.id, text=text) for old, text in changed)
     return PreviewMessage(heard=heard, write=write, refused=refused, captions=captions)

@@ -200,9 +200,9 @@ class WrittenTexts:
     def take_verse(self, key: int) -> None:
         """Show the suggested verse with its caption. Raises ProtocolError."""
         old = self._board.message(key)  # first: an error must not use up the suggestion
-        publish = self._targets[0].coordinator.publish
-        publish(self._board.put_verse(key, self._verses.take(key)))
-        self._done("verse", key, lambda: publish(self._board.put_back(old)))
+        first = self._targets[0]
+        first.coordinator.publish(self._board.put_verse(key, self._verses.take(key)))
+        self._done("verse", key, lambda: first.put_back(old))
 
     def say(self, text: str, lang: str) -> int:
         """Show a caption that nobody has spoken; return its id. Raises ProtocolError."""
@@ -236,7 +236,12 @@ class WrittenTexts:
         before = self.notices.texts
 
         def back() -> None:
-            self.notices.show(before, self._speech.heard_s)
+            at_s = self._speech.heard_s
+            # Its translations may have come after the change.
+            if before.keys() == {self._board.source}:
+                self.notices.put(before[self._board.source], self._board.source, at_s)
+            else:
+                self.notices.show(before, at_s)
 
         change()
         if self.notices.texts != before:

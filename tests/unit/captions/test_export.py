@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import html
 import io
+from dataclasses import replace
 
 import orjson
 import pysubs2
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 
 from pipeline.captions.export import FORMATS, WHICH, Which, export
 from pipeline.captions.subtitles import Spoken, arrange, newest, plain
+from pipeline.core.types import Verse
 from scripts.support.journal import message
 from tests.support.examples import examples
 
@@ -144,6 +146,29 @@ def test_markdown_shows_the_words_as_they_are() -> None:
     assert export(captions, "md", "target") == "1\\. \\*Dios\\* es\n\n\\- amor\n"
     both = export(captions, "md", "both")
     assert both.startswith("> 1\\. \\*God\\* is\n\n1\\. \\*Dios\\* es\n\n")
+
+
+@pytest.mark.parametrize(
+    ("form", "shown"),
+    [
+        ("md", "Leímos: JEHOVÁ es mi pastor — Salmo 23:1 (RV)"),
+        ("html", '<p class="target" lang="es" dir="auto">Leímos: JEHOVÁ es mi pastor — Salmo'),
+        ("txt", "Leímos:\nEl Señor es mi pastor. (Salmo 23:1)\n"),
+    ],
+)
+def test_a_document_has_the_printed_verse_as_the_screens_had(form: str, shown: str) -> None:
+    before = message(1, "We read:", "Leímos:", start_s=0.0, end_s=2.0)
+    said = message(2, "The Lord is my shepherd.", "El Señor es mi pastor.", start_s=2.5, end_s=5.0)
+    verse = Verse("Salmo 23:1", "JEHOVÁ es mi pastor", "RV", "es")
+    assert shown in export([before, replace(said, verse=verse)], form, "target")
+
+
+def test_after_a_chinese_mark_a_paragraph_has_no_space() -> None:
+    said = [
+        message(key, "x", text, start_s=3.0 * key, end_s=3.0 * key + 2, lang="zh")
+        for key, text in enumerate(("神爱世人。", "他说：“来吧！”", "阿们", "Amen."), 1)
+    ]
+    assert export(said, "md", "target") == "神爱世人。他说：“来吧！”阿们 Amen.\n"
 
 
 def test_markdown_has_no_empty_quotation_for_what_nobody_has_spoken() -> None:

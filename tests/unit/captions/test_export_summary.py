@@ -34,6 +34,17 @@ def test_of_each_part_the_sentence_that_is_most_about_the_service() -> None:
     assert len({line.rpartition(" (No.")[0] for line in sentences}) == len(sentences)
 
 
+def test_chinese_has_no_spaces_and_is_weighed_as_well() -> None:
+    central = "承认罪的人得着神的恩典和赦免。"
+    told = ["今天天气很好大家早上好。", "神的恩典临到承认自己罪的人。", central]
+    told += ["停车场关闭到下个星期天为止。", "我的祖母把钥匙放在蓝色的盒子里。"]
+    apart = [message(key, "said", text, lang="zh") for key, text in enumerate(told * 4, 1)]
+    assert f"own words\n\n- {central} (No. 3, 0:30)" in summary(apart, "target", "A day")
+    # A caption of several sentences is too long to be quoted whole.
+    made = summary([message(1, "said", "".join(told), lang="zh")], "target", "A day")
+    assert f"- {central} (No. 1, 0:10)" in made
+
+
 def test_verses_are_named_and_what_is_hidden_doubtful_or_another_language_is_left_out() -> None:
     verse = Verse("Juan 3:16", "Porque de tal manera amó Dios al mundo.", "rv1909", "es")
     kept = message(1, "said", TOLD[0])

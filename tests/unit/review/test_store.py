@@ -273,9 +273,10 @@ def test_a_line_that_makes_no_sense_is_named(folder: Path, file: str, line: byte
 def test_rejected_speech_is_reviewed_and_a_piece_is_shown_in_its_sentence(tmp_path: Path) -> None:
     bad = Said(source="that every diagnosis is good.", target="Nada.", translated=-0.9, draft="xyz")
     before = Said(source="He does not say.", target="Él no dice.")
-    folder = hold(tmp_path, [before, bad])
+    hidden = Said(source="a secret,", target="Un secreto.", edit="")
+    folder = hold(tmp_path, [before, hidden, bad])
     with closing(Review(folder)) as review:
-        item = next(each for each in review.items() if each.id == 2)
+        item = next(each for each in review.items() if each.id == 3)
     assert item.sentence == "He does not say. that every diagnosis is good."
 
 

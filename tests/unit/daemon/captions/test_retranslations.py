@@ -70,7 +70,7 @@ def test_a_doubtful_translation_is_marked_and_can_be_approved(desk: CoordinatorF
     assert not desk.board.message(1).doubtful
 
 
-@pytest.mark.parametrize("how", ["waited", "over", "off-record", "failed", "verse"])
+@pytest.mark.parametrize("how", ["waited", "over", "off-record", "failed"])
 def test_a_caption_is_final_with_what_it_has_where_nothing_better_comes(
     desk: CoordinatorFixture, how: str
 ) -> None:
@@ -88,17 +88,29 @@ def test_a_caption_is_final_with_what_it_has_where_nothing_better_comes(
             desk.facts.off_record = False
         case "failed":
             desk.targets.take(Retranslated(desk.hearing.asked[-1].ticket, None, "es"))
-        case "verse":
-            verse = Verse("Juan 1:14", "lleno de gracia", "RV", "es")
-            desk.board.put_verse(1, verse)
-            answer(desk, "la gracia", "gemma")
     message = desk.board.message(1)
     assert (message.target.text, message.final) == ("gracia", True)
-    # The text was never judged; a printed verse is always right.
-    assert message.doubtful == (how != "verse")
+    assert message.doubtful, "the text was never judged"
     if how == "waited":
         answer(desk, "la gracia", "gemma")
         assert texts(desk) == [("grace", "la gracia")]
+
+
+def test_a_verse_that_is_taken_meanwhile_stays_and_its_undo_waits_for_the_correction(
+    desk: CoordinatorFixture,
+) -> None:
+    verse = Verse("Juan 1:14", "lleno de gracia", "RV", "es")
+    verses = desk.context.targets[0].verses
+    verses.take = lambda _: verse  # type: ignore[method-assign]
+    correct(desk, "grace")
+    desk.commands.written.take_verse(1)
+    answer(desk, "la gracia", "gemma")
+    message = desk.board.message(1)
+    assert (message.target.text, message.final, message.verse) == ("la gracia", True, verse)
+    desk.commands.obey(command("undo"))
+    answer(desk, "la gracia", "gemma")
+    message = desk.board.message(1)
+    assert (message.target.text, message.final, message.verse) == ("la gracia", True, None)
 
 
 def test_taken_back_to_a_text_that_was_waiting_it_waits_again(desk: CoordinatorFixture) -> None:

@@ -53,6 +53,30 @@ def test_what_is_said_after_a_caption_that_was_put_right_is_another(
     assert desk.hearing.settled == 1
 
 
+@pytest.mark.parametrize(
+    ("rule", "shown"),
+    [
+        (HOLD, ("Zohar spoke", "(zor spoke)")),
+        (
+            command("hold-term", heard="zor", write="Zohar", text="(zor"),
+            ("zor spoke", "(Zohar spoke)"),
+        ),
+    ],
+)
+def test_a_doubtful_final_that_waits_for_an_operator_has_it_too(
+    desk: CoordinatorFixture, rule: CommandMessage, shown: tuple[str, str]
+) -> None:
+    desk.board.hide(4)
+    desk.coordinator.doubts.hold(caption(5, "zor spoke", "(zor spoke)", final=True), 0.0, 1)
+    desk.commands.obey(rule)
+    message = desk.board.message(5)
+    assert (message.source.text, message.target.text) == shown
+    desk.commands.obey(command("undo"))
+    message = desk.board.message(5)
+    assert (message.source.text, message.target.text) == ("zor spoke", "(zor spoke)")
+    assert message.doubtful
+
+
 def test_what_it_would_change_is_told_before(desk: CoordinatorFixture) -> None:
     rules = desk.commands._held_rules
     before = said(desk)

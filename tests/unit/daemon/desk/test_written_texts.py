@@ -76,6 +76,9 @@ def test_a_translation_that_comes_after_the_next_notice_is_not_shown(
     assert shown(desk) == {"es": "Bienvenidos."}
     desk.commands.obey(command("undo"))
     assert shown(desk) == {"en": "At 10:40."}
+    del desk.hearing.asked[0]  # its translation was lost when the next notice came
+    answer(desk, "A las 10:40.")
+    assert shown(desk) == {"en": "At 10:40.", "es": "A las 10:40."}
     desk.commands.obey(command("undo"))
     assert shown(desk) == {}
 
