@@ -15,7 +15,7 @@ from pipeline.captions.redaction import Redaction
 from pipeline.core.errors import ProtocolError
 from pipeline.core.types import HEARD, Caption, Verse
 from pipeline.protocol.caption import CaptionMessage, SourceText, TargetText
-from pipeline.text.sentences import closed_up
+from pipeline.text.words import closed_up
 
 _REMEMBERED = 500
 """Captions kept after they have left the board: displays may still show them."""

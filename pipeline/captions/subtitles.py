@@ -16,8 +16,7 @@ from typing import Literal, get_args
 
 from pipeline.core.languages import language
 from pipeline.protocol.caption import CaptionMessage
-from pipeline.text.sentences import closed_up
-from pipeline.text.words import MARKS
+from pipeline.text.words import MARKS, closed_up
 
 Side = Literal["source", "target"]
 """The source text or its translation."""

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from pipeline.core.languages import LANGUAGES, words_of_all
 from pipeline.core.resources import bundled
-from pipeline.text.words import joined, words
+from pipeline.text.words import closed_up, words
 
 _STOPS = ".。।۔።။។"
 _MARKS = f"{_STOPS}!?！？؟"
@@ -30,8 +30,6 @@ _TITLES = words_of_all(language.titles for language in LANGUAGES.values())
 _NUMBERED = words_of_all(language.numbered for language in LANGUAGES.values())
 
 
-_WIDE = "。！？，、；：」』）】》"
-_AFTER_WIDE = re.compile(f" (?:(?<=[{_WIDE}] )|(?<=[。！？][”’] ))")
 _CLOSING = " \"'”’»)]"
 _FEW_WORDS = 2
 
@@ -49,11 +47,6 @@ def is_fragment(text: str) -> bool:
     a word.
     """
     return len(words(text)) <= _FEW_WORDS
-
-
-def closed_up(text: str) -> str:
-    """Return a text without spaces after marks that have their own: Chinese, Japanese."""
-    return _AFTER_WIDE.sub("", text)
 
 
 def without_end(text: str) -> str:
@@ -105,7 +98,7 @@ def _pack(
     for unit in ways[0](text):
         # As full as possible, since the translator runs once per piece and does not see the
         # others.
-        if pieces and fits(both := joined((pieces[-1], unit))):
+        if pieces and fits(both := closed_up(f"{pieces[-1]} {unit}")):
             pieces[-1] = both
         else:
             pieces += _pack(unit, fits, ways[1:])

@@ -36,7 +36,10 @@ SHOWN_WORD = re.compile(f"[{UNSPACED}][{MARKS}]*|[^\\s{UNSPACED}]+")
 """A word with its punctuation; a letter in scripts without spaces."""
 _SENTENCES_TOUCH = "\u3000-\u30ff\u3400-\u9fff\uf900-\ufaff\uff00-\uff65"
 """Chinese and Japanese, with their punctuation. Thai has a space between sentences."""
-_NO_GAP = re.compile(f"(?<=[{_SENTENCES_TOUCH}]) (?=[{_SENTENCES_TOUCH}])")
+_GAP = re.compile(
+    f"(?<=[{_SENTENCES_TOUCH}]) (?=[{_SENTENCES_TOUCH}])"
+    "|(?<=[。！？，、；：」』）】》]) |(?<=[。！？][”’]) "
+)
 
 
 ELIDED = r"(?:[cdjlmnst]|(?:jusqu|lorsqu|puisqu|quoiqu|qu))'"
@@ -54,9 +57,9 @@ def words(text: str) -> list[str]:
     return [word.replace("’", "'") for word in WORD.findall(whole)]
 
 
-def joined(texts: Iterable[str]) -> str:
-    """Return texts with a space between them, but not between Chinese or Japanese signs."""
-    return _NO_GAP.sub("", " ".join(texts))
+def closed_up(text: str) -> str:
+    """Return a text without spaces between Chinese or Japanese signs, or after their marks."""
+    return _GAP.sub("", text)
 
 
 def word_set(line: str) -> frozenset[str]:

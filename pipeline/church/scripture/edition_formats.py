@@ -14,7 +14,7 @@ from xml.etree import ElementTree as ET
 from pipeline.church.scripture.books import NAMES
 from pipeline.church.scripture.editions import VerseId
 from pipeline.core.errors import VersesError
-from pipeline.text.words import joined, plain
+from pipeline.text.words import closed_up, plain
 
 _OSIS = (
     "Gen Exod Lev Num Deut Josh Judg Ruth 1Sam 2Sam 1Kgs 2Kgs 1Chr 2Chr Ezra Neh Esth Job Ps Prov "
@@ -83,7 +83,7 @@ def parse(text: str, name: str) -> dict[VerseId, str]:
 
 def tidy(words: str) -> str:
     """Return a verse on one line, without paragraph signs."""
-    return joined(words.replace("¶", " ").split())
+    return closed_up(" ".join(words.replace("¶", " ").split()))
 
 
 def _xml(text: str, name: str) -> Mapping[VerseId, str]:

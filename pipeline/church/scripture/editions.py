@@ -18,7 +18,7 @@ from pipeline.church.scripture.books import VERSES, Reference, verses
 from pipeline.core.errors import VersesError, reading, writing
 from pipeline.core.files import write_whole
 from pipeline.core.resources import bundled
-from pipeline.text.words import joined
+from pipeline.text.words import closed_up
 
 _ENDINGS = (".tsv.xz", ".tsv")
 _LINE = re.compile(r"(\d{1,3})\t(\d{1,3})\t(\d{1,3})(?:\t(.*))?")
@@ -46,7 +46,7 @@ class Edition:
         last = reference.last or reference.verse
         ids = [(reference.book, reference.chapter, v) for v in range(reference.verse, last + 1)]
         texts = [self.verses.get(each, "") for each in ids]
-        return joined(texts) if reference.verse and all(texts) else ""
+        return closed_up(" ".join(texts)) if reference.verse and all(texts) else ""
 
 
 def own_directory() -> Path:
