@@ -190,10 +190,10 @@ class ServiceRules:
 
         A partial is recognized again anyway, and an operator's own words are kept.
         """
-        shown = [each for each in self._first.board.snapshot().messages if each.final]
-        held = self._first.coordinator.doubts.messages(0.0)
-        own = [each for each in (*shown, *held) if each.target.engine != "operator"]
-        return sorted(own, key=lambda each: -each.id)
+        found: list[_Final] = [each for each in self._first.board.snapshot().messages if each.final]
+        found += self._first.coordinator.doubts.messages(0.0)
+        found = [each for each in found if each.target.engine != "operator"]
+        return sorted(found, key=lambda each: -each.id)
 
     def _tell(self, message: RuleMessage, at_s: float) -> None:
         event = RuleEvent(

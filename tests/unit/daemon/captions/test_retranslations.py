@@ -101,7 +101,7 @@ def test_a_verse_that_is_taken_meanwhile_stays_and_its_undo_waits_for_the_correc
 ) -> None:
     verse = Verse("Juan 1:14", "lleno de gracia", "RV", "es")
     verses = desk.context.targets[0].verses
-    verses.take = lambda _: verse  # type: ignore[method-assign]
+    verses.take = lambda caption_id: verse  # type: ignore[method-assign]  # noqa: ARG005
     correct(desk, "grace")
     desk.commands.written.take_verse(1)
     answer(desk, "la gracia", "gemma")
