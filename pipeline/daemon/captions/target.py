@@ -13,6 +13,8 @@ from pipeline.core.types import Caption, Transcript
 from pipeline.daemon.captions.coordinator import CaptionCoordinator
 from pipeline.daemon.captions.retranslations import LateTranslations, Retranslations
 from pipeline.daemon.context.context import DaemonContext, Target
+from pipeline.dictionary.matcher import applied
+from pipeline.dictionary.rules import Rule
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.workers.target import TargetWorkers
 
@@ -51,6 +53,8 @@ class TargetCaptions:
         """Ids that an operator has hidden, with the caption that came since if not on the board."""
         self._corrected: dict[int, str] = {}
         """The corrected source text by caption id: it replaces results for the earlier text."""
+        self._rules: dict[int, list[Rule]] = {}
+        """Rules by the id of a caption in progress: its final may have been recognized before."""
         self._came: dict[int, CaptionMessage] = {}
         """Captions that came after their correction, before it was applied: for the undo."""
         workers.rest(may_rest)  # nobody watches yet
@@ -67,9 +71,13 @@ class TargetCaptions:
             if caption.final or known is None or not known.final:
                 self._hidden[caption.id] = caption
             return None
+        text = self._corrected.get(caption.id, caption.transcript.text)
+        known = {fix.rule for fix in caption.transcript.corrections}
+        for rule in self._rules.get(caption.id, ()):
+            text = text if rule.id in known else applied(rule, text)
         # An earlier correction must not show a hidden caption again.
-        text = None if caption.id in self._hidden else self._corrected.get(caption.id)
-        if text is None or not caption.final or caption.transcript.text == text:
+        is_hidden = caption.id in self._hidden
+        if is_hidden or not caption.final or caption.transcript.text == text:
             return self.coordinator.show(caption)
 
         def correct() -> None:
@@ -156,6 +164,17 @@ class TargetCaptions:
 
         return back
 
+    def put_right_later(self, caption_id: int, rule: Rule) -> Back:
+        """Correct a caption in progress by a rule when its final comes; return an undo function."""
+        rules = self._rules.setdefault(caption_id, [])
+        rules.append(rule)
+
+        def back() -> None:
+            rules.remove(rule)
+            self.put_back(self._came.pop(caption_id, None))
+
+        return back
+
     def edit(self, caption_id: int, text: str) -> Back | None:
         """Replace the translation by an operator's text; return an undo function, None: no change.
 
@@ -189,7 +208,7 @@ class TargetCaptions:
         """Forget operators' texts for these captions, which are off the record."""
         self.retranslations.forget()
         for caption_id in ids:
-            for known in (self._corrected, self._hidden, self._came):
+            for known in (self._corrected, self._hidden, self._rules, self._came):
                 known.pop(caption_id, None)
 
     def _correct(self, caption_id: int, text: str) -> None:

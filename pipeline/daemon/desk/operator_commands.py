@@ -92,7 +92,7 @@ class OperatorCommands:
         self._undo = Undo()
         self.written = WrittenTexts(context, targets, hearing, self._undo)
         self._held_rules = ServiceRules(
-            context, targets[0], self.written, self._undo, lambda: hearing.heard_s
+            context, targets, self.written, self._undo, lambda: hearing.heard_s
         )
         self._acts_on_caption = {
             "approve": self.written.approve,

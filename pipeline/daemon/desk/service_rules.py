@@ -17,7 +17,8 @@ from typing import TypeAlias
 
 from pipeline.core.errors import DictionaryError, ProtocolError
 from pipeline.core.formats import utc_now
-from pipeline.daemon.captions.target import Back, TargetCaptions
+from pipeline.daemon.captions.target import Back
+from pipeline.daemon.captions.targets import Targets
 from pipeline.daemon.context.context import DaemonContext
 from pipeline.daemon.desk.undo import Undo
 from pipeline.daemon.desk.written_texts import WrittenTexts
@@ -44,7 +45,7 @@ class ServiceRules:
     def __init__(
         self,
         context: DaemonContext,
-        first: TargetCaptions,
+        targets: Targets,
         written: WrittenTexts,
         undo: Undo,
         at_s: Callable[[], float],
@@ -53,7 +54,7 @@ class ServiceRules:
         self._at_s = at_s
         self._releases: list[tuple[float, Callable[[], None]]] = []
         self._dictionary = context.dictionary
-        self._first = first
+        self._targets, self._first = targets, targets[0]
         self._recorder = context.recorder
         self._operators = context.hub.operators
         self._written = written
@@ -165,7 +166,14 @@ class ServiceRules:
     def _put_right(self, rule: Rule) -> list[Back]:
         """Correct the newest captions that hold the phrase; return how to undo it."""
         # A list, because corrections change the captions that the iterator reads.
-        return [self._written.put_right(old.id, text) for old, text in list(self._changed(rule))]
+        changed, shown = list(self._changed(rule)), self._first.board.snapshot().messages
+        # The last ones wait for a final that may have been recognized without the rule.
+        return [self._written.put_right(old.id, text) for old, text in changed] + [
+            each.put_right_later(old.id, rule)
+            for old in shown
+            if not old.final
+            for each in self._targets
+        ]
 
     def _changed(self, rule: Rule) -> Iterator[tuple[_Final, str]]:
         """Return the newest captions that hold the phrase, each with its corrected text."""
@@ -188,12 +196,12 @@ class ServiceRules:
     def _standing(self) -> list[_Final]:
         """Return the finals, held ones too, that no operator has translated, newest first.
 
-        A partial is recognized again anyway, and an operator's own words are kept.
+        A partial changes anyway, and an operator's own words are kept.
         """
-        shown = [each for each in self._first.board.snapshot().messages if each.final]
         held = self._first.coordinator.doubts.messages(0.0)
-        own = [each for each in (*shown, *held) if each.target.engine != "operator"]
-        return sorted(own, key=lambda each: -each.id)
+        finals: list[_Final] = [m for m in self._first.board.snapshot().messages if m.final]
+        finals = sorted([*finals, *held], key=lambda each: -each.id)
+        return [each for each in finals if each.target.engine != "operator"]
 
     def _tell(self, message: RuleMessage, at_s: float) -> None:
         event = RuleEvent(
