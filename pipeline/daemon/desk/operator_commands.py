@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 import structlog
 
@@ -39,7 +39,7 @@ from pipeline.protocol.commands import (
     caption_of,
 )
 from pipeline.protocol.messages import ConsoleMessage, DoneMessage
-from pipeline.records.events import CommandEvent
+from pipeline.records.events import CommandEvent, held_rules
 from pipeline.session.resume import Unfinished
 from pipeline.workers.group import HearingControls
 
@@ -106,29 +106,20 @@ class OperatorCommands:
     def done(self, name: CommandName) -> DoneMessage:
         """Return the message to operators' pages about an executed command."""
         # The whole state, not the change: a page may have missed an earlier one.
-        return DoneMessage(
-            name=name,
-            undo=self._undo.says,
-            paused=self._facts.paused,
-            blank=self._facts.blank,
-            off_record=self._facts.off_record,
-            song=self._facts.song,
-            spoken=self._facts.spoken,
-            forced=self._facts.forced_language,
-        )
+        return DoneMessage(name=name, **self._set())
+
+    def _set(self) -> dict[str, Any]:
+        """Return what operators have set, as fields of messages."""
+        shared = ("paused", "blank", "off_record", "song", "spoken")
+        fields = {name: getattr(self._facts, name) for name in shared}
+        return fields | {"undo": self._undo.says, "forced": self._facts.forced_language}
 
     def console(self) -> ConsoleMessage:
         """Return the state for a page that connects late, except what only the hub knows."""
         now_s, dictionary = time.monotonic(), self._context.dictionary
         return ConsoleMessage(
             dictionary=str(dictionary.own) if dictionary.enabled else "",
-            undo=self._undo.says,
-            paused=self._facts.paused,
-            blank=self._facts.blank,
-            off_record=self._facts.off_record,
-            song=self._facts.song,
-            spoken=self._facts.spoken,
-            forced=self._facts.forced_language,
+            **self._set(),
             off_record_s=self._facts.settings.operator.off_record_s,
             check=self._live_check.last(),
             suggestion=self._verses.suggestion,
@@ -213,7 +204,7 @@ class OperatorCommands:
             self._facts.forced_language = earlier.forced_language
         if earlier.notice:
             self.written.notices.restore(earlier.notice)
-        self._held_rules.restore(earlier.held_rules)
+        self._held_rules.restore(held_rules(earlier.records))
         self._hearing.apply(self._facts)
 
     def _require_newest(self, command: CommandMessage) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from functools import partial
 from itertools import islice
@@ -70,32 +70,23 @@ class ServiceRules:
 
     def preview(self, heard: str, write: str) -> PreviewMessage:
         """Return which captions `hold` would correct, or why it would be refused."""
-        refused, found = "", list[tuple[_Final, str]]()
-        try:
-            found = list(self._changed(self._dictionary.rule_to_hold(heard, write)))
-        except DictionaryError as error:
-            refused = error.message
-        return _preview(heard, write, refused, found)
+        rule = partial(self._dictionary.rule_to_hold, heard, write)
+        return _preview(heard, write, lambda: self._changed(rule()))
 
     def add(self, heard: str, write: str) -> None:
         """Add a rule to the church's dictionary permanently. Raises ProtocolError."""
         with refusing():
             # `text` is the rule's text in the file, by which it can be found again.
             rule, text = self._dictionary.add(heard, write, datetime.now(UTC))
-
-        def tell(*, removed: bool) -> None:
-            event = RuleEvent(utc=utc_now(), id=rule.id, heard=heard, write=write, removed=removed)
-            self._recorder.record(event)
-            message = RuleMessage(id=rule.id, heard=heard, write=write, removed=removed)
-            self._operators.tell(message)
+        message = RuleMessage(id=rule.id, heard=heard, write=write, removed=False)
 
         def back() -> None:
             with refusing():
                 self._dictionary.remove(text)
-            tell(removed=True)
+            self._tell(replace(message, removed=True))
 
         self._undo.push(f"rule “{heard}” → “{write}”", back)
-        tell(removed=False)
+        self._tell(message)
 
     def hold_term(self, say: str, write: str, instead: str) -> None:
         """Hold a word's translation into the target language. Raises ProtocolError."""
@@ -113,13 +104,8 @@ class ServiceRules:
 
     def preview_term(self, say: str, write: str, instead: str) -> PreviewMessage:
         """Return which captions `hold_term` would change, or why it would be refused."""
-        refused, found = "", list[tuple[_Final, str]]()
-        try:
-            term = self._dictionary.glossaries.term_to_hold(say, write)
-            found = self._rewritten(term, instead, write)
-        except DictionaryError as error:
-            refused = error.message
-        return _preview(say, write, refused, found)
+        term = partial(self._dictionary.glossaries.term_to_hold, say, write)
+        return _preview(say, write, lambda: self._rewritten(term(), instead, write))
 
     def forget(self, from_s: float) -> None:
         """Release what was held since `from_s` of the audio: its words are off the record."""
@@ -203,26 +189,20 @@ class ServiceRules:
         finals = sorted([*finals, *held], key=lambda each: -each.id)
         return [each for each in finals if each.target.engine != "operator"]
 
-    def _tell(self, message: RuleMessage, at_s: float) -> None:
-        event = RuleEvent(
-            utc=utc_now(),
-            id=message.id,
-            heard=message.heard,
-            write=message.write,
-            removed=message.removed,
-            held=True,
-            lang=message.lang,
-            at_s=round(at_s, 3),
-        )
-        self._recorder.record(event)
+    def _tell(self, message: RuleMessage, at_s: float = 0.0) -> None:
+        shared = {key: value for key, value in asdict(message).items() if key != "type"}
+        self._recorder.record(RuleEvent(utc=utc_now(), at_s=round(at_s, 3), **shared))
         self._operators.tell(message)
 
 
 def _preview(
-    heard: str, write: str, refused: str, changed: Iterable[tuple[_Final, str]]
+    heard: str, write: str, changed: Callable[[], Iterable[tuple[_Final, str]]]
 ) -> PreviewMessage:
-    captions = tuple(Rewritten(id=old.id, text=text) for old, text in changed)
-    return PreviewMessage(heard=heard, write=write, refused=refused, captions=captions)
+    try:
+        captions = tuple(Rewritten(id=old.id, text=text) for old, text in changed())
+    except DictionaryError as error:
+        return PreviewMessage(heard=heard, write=write, refused=error.message, captions=())
+    return PreviewMessage(heard=heard, write=write, refused="", captions=captions)
 
 
 @contextmanager
