@@ -200,9 +200,8 @@ class CaptionBoard:
         """
         is_source = lang == self.source
         source = SourceText(self.source, text if is_source else "")
-        target = TargetText(lang, text, "operator")
-        if is_source:
-            target = TargetText(self.target, "", "operator")
+        shown = (self.target, "") if is_source else (lang, text)
+        target = TargetText(*shown, "operator")
         message = CaptionMessage(
             seq=self.seq + 1,
             id=caption_id,
@@ -360,19 +359,23 @@ class CaptionBoard:
         """
         return self._put(message) if message.seq > self.seq else None
 
+    def find(self, caption_id: int) -> CaptionMessage | None:
+        """Return the newest version of a caption, None if it is not on the board."""
+        return self._messages.get(caption_id)
+
     def message(self, caption_id: int) -> CaptionMessage:
         """Return the newest version of a caption. Raises ProtocolError."""
-        if caption_id not in self._messages:
+        if (message := self.find(caption_id)) is None:
             raise ProtocolError("unknown-caption", f"Caption {caption_id} is not in the history.")
-        return self._messages[caption_id]
+        return message
 
     def revision(self, caption_id: int) -> int:
         """Return the revision of a caption's newest version, 0 if it is not on the board."""
-        return self._messages[caption_id].revision if caption_id in self._messages else 0
+        return message.revision if (message := self.find(caption_id)) else 0
 
     def has_final(self, caption_id: int) -> bool:
         """Whether a caption is final or an operator's, so that the pipeline cannot change it."""
-        return caption_id in self._messages and stands(self._messages[caption_id])
+        return bool((message := self.find(caption_id)) and stands(message))
 
     def _pass_over(self, message: CaptionMessage) -> None:
         """Keep the pipeline's version of a caption that an operator has changed."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import zipfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from xml.sax.saxutils import escape, quoteattr
 
@@ -63,15 +63,18 @@ def document(title: str, paragraphs: Sequence[Paragraph]) -> bytes:
     every = [_paragraph(title, "", "Title") if title else ""]
     every += [_paragraph(each.text, each.lang, "Quote" * each.quoted) for each in paragraphs]
     body = f'{_XML}<w:document xmlns:w="{_MAIN}"><w:body>{"".join(every)}</w:body></w:document>'
-    return _zipped(
-        (
-            ("[Content_Types].xml", _TYPES),
-            ("_rels/.rels", _ROOT),
-            ("word/document.xml", body),
-            ("word/styles.xml", _STYLES),
-            ("word/_rels/document.xml.rels", _OF_DOCUMENT),
-        )
-    )
+    parts = {
+        "[Content_Types].xml": _TYPES,
+        "_rels/.rels": _ROOT,
+        "word/document.xml": body,
+        "word/styles.xml": _STYLES,
+        "word/_rels/document.xml.rels": _OF_DOCUMENT,
+    }
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        for name, content in parts.items():
+            archive.writestr(zipfile.ZipInfo(name, _EPOCH), content, zipfile.ZIP_DEFLATED)
+    return out.getvalue()
 
 
 def _paragraph(text: str, lang: str, style: str) -> str:
@@ -92,12 +95,3 @@ def _printable(text: str) -> str:
     # A lone surrogate cannot be written as UTF-8.
     whole = text.encode(errors="replace").decode()
     return "".join(c for c in whole if c >= " " and c not in "\ufffe\uffff")
-
-
-def _zipped(parts: Iterable[tuple[str, str]]) -> bytes:
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in parts:
-            # The method again: a ZipInfo has its own default, which does not compress.
-            archive.writestr(zipfile.ZipInfo(name, _EPOCH), content, zipfile.ZIP_DEFLATED)
-    return out.getvalue()

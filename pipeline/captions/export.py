@@ -75,18 +75,22 @@ def export(messages: Sequence[CaptionMessage], form: str, which: Which) -> str:
     return FORMATS[form](newest(messages), sides)
 
 
-def export_docx(messages: Sequence[CaptionMessage], which: Which, title: str) -> bytes:
-    """Return a journal as a Word document in paragraphs; of two languages the source is quoted."""
+def export_file(messages: Sequence[CaptionMessage], form: str, which: Which, title: str) -> bytes:
+    """Return a journal as a file in one of FORMATS or, with `title`, as a Word document.
+
+    The document has paragraphs; of two languages the source is quoted.
+    """
+    if form != DOCX:
+        # JSON can hold half of a surrogate pair, which UTF-8 cannot encode.
+        return export(messages, form, which).encode(errors="replace")
     sides = SIDES if which == "both" else (which,)
     captions = newest(messages)
     langs = languages(captions)
-    made = []
-    for paragraph in paragraphs(captions):
-        full = _by_side(paragraph, sides)
-        made += [
-            Paragraph(text, langs[side], quoted=len(full) > 1 and side == "source")
-            for side, text in full
-        ]
+    made = [
+        Paragraph(text, langs[side], quoted=len(full) > 1 and side == "source")
+        for full in (_by_side(paragraph, sides) for paragraph in paragraphs(captions))
+        for side, text in full
+    ]
     return document(title, made)
 
 

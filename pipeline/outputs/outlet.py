@@ -281,10 +281,7 @@ _JSON = {"Content-Type": "application/json"}
 
 def youtube(ingestion_url: str, shown: Shown, number: int) -> HttpRequest:
     """Return the request for a stream's caption ingestion URL, which YouTube Studio shows."""
-    # In milliseconds: `strftime` has only microseconds.
-    moment = shown.spoken_utc.strftime("%Y-%m-%dT%H:%M:%S.") + (
-        f"{shown.spoken_utc.microsecond // 1000:03d}"
-    )
+    moment = shown.spoken_utc.replace(tzinfo=None).isoformat(timespec="milliseconds")
     # A line feed would end the caption.
     body = f"{moment}\n{' '.join(shown.text.split())}\n"
     return HttpRequest(_with_query(ingestion_url, seq=str(number)), body.encode(), _PLAIN)

@@ -171,9 +171,10 @@ def _cards(session: ReportedSession, compared: Score | None) -> list[Card]:
 
 
 def _heard(session: ReportedSession) -> str:
-    """Return the input, and the number of utterances by recognizer."""
+    """Return the microphone or file, and the number of utterances by recognizer."""
+    source = session.health[-1].source if session.health else ""
     by = Counter(record.recognizer for record in session.utterances if record.recognizer)
-    return "; ".join(filter(None, (session.input, f"heard by {_counted(by)}" if by else "")))
+    return "; ".join(filter(None, (source, f"heard by {_counted(by)}" if by else "")))
 
 
 def _counted(counts: Counter[str]) -> str:

@@ -71,11 +71,6 @@ class ReportedSession(Session):
         # With fewer than two captions, only the health records say where something happened.
         return len(self.shown) < 2 or realtime(self.shown)
 
-    @property
-    def input(self) -> str:
-        """The name of the microphone or file."""
-        return self.health[-1].source if self.health else ""
-
     def at_s(self, utc: str) -> float:
         """Return the position in the audio, in seconds, at a time of day.
 

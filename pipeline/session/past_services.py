@@ -17,8 +17,7 @@ from pipeline.captions.export import (
     DOCX,
     FORMATS,
     WHICH,
-    export,
-    export_docx,
+    export_file,
     paragraph_text,
     paragraphs,
 )
@@ -105,11 +104,7 @@ class PastServices:
         captions = newest(messages)
         if not captions:
             raise _nothing_said(folder)
-        if form == DOCX:
-            content = export_docx(messages, which, title_of(folder.name))
-        else:
-            # A lone surrogate, which JSON can hold, must not make the whole download fail.
-            content = export(messages, form, which).encode(errors="replace")
+        content = export_file(messages, form, which, title_of(folder.name))
         langs = languages(captions)
         spoken = "-".join(langs.values()) if which == "both" else langs[which]
         named = f"{folder.name}.{spoken}.{form}"

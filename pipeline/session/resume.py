@@ -24,8 +24,6 @@ from pipeline.records.events import (
     OffRecordEvent,
     Record,
     ResumedEvent,
-    RuleEvent,
-    held_rules,
 )
 from pipeline.records.health import HealthRecord
 from pipeline.records.utterance import UtteranceRecord
@@ -98,11 +96,6 @@ class Unfinished:
         """The spoken language that an operator has set, empty if none."""
         said = (each for each in reversed(self.records) if isinstance(each, CommandEvent))
         return next((each.lang for each in said if each.name == "spoken"), "")
-
-    @property
-    def held_rules(self) -> tuple[RuleEvent, ...]:
-        """The rules that operators held for the service."""
-        return held_rules(self.records)
 
     def set_by_operator(self, on: str, off: str) -> bool:
         """Return whether the later of two commands, such as blank and unblank, was `on`."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -83,10 +84,6 @@ class ReviewItem(Pair):
 
     reasons: tuple[Reason, ...]
     """Flags of the utterance, and `low-score`, or `no-score` if nothing could be measured."""
-
-
-_PAIR = TypeAdapter(Pair)
-_ITEM = TypeAdapter(ReviewItem)
 
 
 def pair_of(record: UtteranceRecord, session: str, target: str = "") -> Pair | None:
@@ -193,14 +190,9 @@ def operator_edits(messages: Iterable[CaptionMessage]) -> dict[int, CaptionMessa
     return {key: newest[key] for key in sorted(touched)}
 
 
-def parse_review_item(line: str | bytes) -> ReviewItem:
-    """Parse a line of review_queue.jsonl. Raises ProtocolError."""
-    return parse_json(_ITEM, line)
-
-
-def parse_pair(line: str | bytes) -> Pair:
-    """Parse a line of any of the files, its reasons ignored. Raises ProtocolError."""
-    return parse_json(_PAIR, line)
+parse_review_item = partial(parse_json, TypeAdapter(ReviewItem))
+parse_pair = partial(parse_json, TypeAdapter(Pair))
+"""Parse a line of review_queue.jsonl; of any of the files, its reasons ignored."""
 
 
 def pair_lines(pairs: Iterable[Pair]) -> bytes:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
-from pipeline.captions.export import DOCX, FORMATS, WHICH, Which, export, export_docx, summary
+from pipeline.captions.export import DOCX, FORMATS, WHICH, Which, export_file, summary
 from pipeline.captions.subtitles import Side, languages
 from pipeline.cli.options import (
     Commands,
@@ -74,11 +74,8 @@ def _export(arguments: argparse.Namespace) -> int:
             raise UsageError("export-format", hint)
         lang = languages(captions)["target"]
         content = _spoken(settings_of(arguments).settings, captions, lang)
-    elif form == DOCX:
-        content = export_docx(captions, which, title_of(folder.name))
     else:
-        # Half of a surrogate pair, from a damaged journal, cannot be encoded as UTF-8.
-        content = export(captions, form, which).encode(errors="replace")
+        content = export_file(captions, form, which, title_of(folder.name))
     # The name goes to standard error, so that standard output stays empty or is the export.
     if out is not None:
         write_out(out, content)

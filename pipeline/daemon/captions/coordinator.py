@@ -365,9 +365,7 @@ class CaptionCoordinator:
 
     def _tell_settled(self, final: Caption) -> None:
         """Send the board's current message of a final, not the final itself: it may be hidden."""
-        try:
-            message = self._board.message(final.id)
-        except ProtocolError:  # it has left the history
+        if (message := self._board.find(final.id)) is None:  # it has left the history
             return
         utterance = final.transcript.utterance
         # Measure on the monotonic clock and convert now: the UTC clock may have been set since.

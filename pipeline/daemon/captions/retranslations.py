@@ -130,21 +130,20 @@ class Retranslations:
 
     def _now(self, asked: _Asked) -> CaptionMessage | None:
         """Return the caption of a request; None if it has changed, or has left the history."""
-        if asked.of is None or self._board.revision(asked.of.id) == 0:
+        of = asked.of
+        if of is None or (now := self._board.find(of.id)) is None:
             return None
-        now, of = self._board.message(asked.of.id), asked.of
         # An approval or a printed verse changes no text, so the translation is still wanted.
         is_same = (now.source, now.target, now.final) == (of.source, of.target, of.final)
         return now if is_same else None
 
     def _conclude(self, asked: _Asked) -> None:
         """Make the caption of a request final as it is, unless its source text has changed."""
-        if asked.of is None or self._board.revision(asked.of.id) == 0:
+        now = asked.of and self._board.find(asked.of.id)
+        # A newer text has its own request, which concludes it.
+        if asked.of is None or now is None or now.source != asked.of.source:
             return
         is_same = self._now(asked) is not None
-        if self._board.message(asked.of.id).source != asked.of.source:
-            # A newer text has its own request, which concludes it.
-            return
         # The current translation is for other words, or has not been judged.
         done = self._board.conclude(asked.of.id, marked=self._coordinator.doubts.marks_doubt)
         if done is not None and is_same:

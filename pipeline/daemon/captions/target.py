@@ -13,6 +13,8 @@ from pipeline.core.types import Caption, Transcript
 from pipeline.daemon.captions.coordinator import CaptionCoordinator
 from pipeline.daemon.captions.retranslations import LateTranslations, Retranslations
 from pipeline.daemon.context.context import DaemonContext, Target
+from pipeline.dictionary.matcher import applied
+from pipeline.dictionary.rules import Rule
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.workers.target import TargetWorkers
 
@@ -51,6 +53,8 @@ class TargetCaptions:
         """Ids that an operator has hidden, with the caption that came since if not on the board."""
         self._corrected: dict[int, str] = {}
         """The corrected source text by caption id: it replaces results for the earlier text."""
+        self._rules: dict[int, list[Rule]] = {}
+        """Rules by the id of a caption in progress: its final may have been recognized before."""
         self._came: dict[int, CaptionMessage] = {}
         """Captions that came after their correction, before it was applied: for the undo."""
         workers.rest(may_rest)  # nobody watches yet
@@ -61,19 +65,23 @@ class TargetCaptions:
         Returns the final caption that has settled with it.
         """
         # A caption that is already on the board stays hidden by itself.
-        if caption.id in self._hidden and self._message(caption.id) is None:
+        if caption.id in self._hidden and self.board.find(caption.id) is None:
             known = self._hidden[caption.id]
             # A late partial does not replace a final that has come.
             if caption.final or known is None or not known.final:
                 self._hidden[caption.id] = caption
             return None
+        text = self._corrected.get(caption.id, caption.transcript.text)
+        used = {fix.rule for fix in caption.transcript.corrections}
+        for rule in self._rules.get(caption.id, ()):
+            text = text if rule.id in used else applied(rule, text)
         # An earlier correction must not show a hidden caption again.
-        text = None if caption.id in self._hidden else self._corrected.get(caption.id)
-        if text is None or not caption.final or caption.transcript.text == text:
+        is_hidden = caption.id in self._hidden
+        if is_hidden or not caption.final or caption.transcript.text == text:
             return self.coordinator.show(caption)
 
         def correct() -> None:
-            if (came := self._message(caption.id)) is not None:
+            if (came := self.board.find(caption.id)) is not None:
                 # Only its first version: later versions are corrected already.
                 self._came.setdefault(caption.id, came)
             self._correct(caption.id, text)
@@ -91,7 +99,7 @@ class TargetCaptions:
         # Also for a caption that is still in progress: it must not appear later.
         self._hidden.setdefault(caption_id)
         with self.coordinator.deciding(caption_id):
-            old = self._message(caption_id)
+            old = self.board.find(caption_id)
             new = self.board.hide(caption_id) if old is not None else None
             self.coordinator.publish(new)
 
@@ -110,7 +118,7 @@ class TargetCaptions:
         Raises ProtocolError (unknown-caption): never in this language, or hidden before a restart.
         """
         came = self._hidden.pop(caption_id, None)
-        if came is not None and self._message(caption_id) is None:
+        if came is not None and self.board.find(caption_id) is None:
             self.show(came)
             return True
         again = self.board.unhide(caption_id)
@@ -132,7 +140,7 @@ class TargetCaptions:
         self._corrected[caption_id] = text
         was_hidden, hidden = caption_id in self._hidden, self._hidden.pop(caption_id, None)
         with self.coordinator.deciding(caption_id):
-            old = self._message(caption_id)
+            old = self.board.find(caption_id)
             if old is None and hidden is not None:
                 self.show(hidden)
             self._correct(caption_id, text)
@@ -156,6 +164,17 @@ class TargetCaptions:
 
         return back
 
+    def put_right_later(self, caption_id: int, rule: Rule) -> Back:
+        """Correct a caption in progress by a rule when its final comes; return an undo function."""
+        rules = self._rules.setdefault(caption_id, [])
+        rules.append(rule)
+
+        def back() -> None:
+            rules.remove(rule)
+            self.put_back(self._came.pop(caption_id, None))
+
+        return back
+
     def edit(self, caption_id: int, text: str) -> Back | None:
         """Replace the translation by an operator's text; return an undo function, None: no change.
 
@@ -170,7 +189,7 @@ class TargetCaptions:
     def approve(self, caption_id: int) -> Back | None:
         """Remove the mark of a doubtful caption; return an undo function, None: it has no mark."""
         with self.coordinator.deciding(caption_id):
-            old = self._message(caption_id)
+            old = self.board.find(caption_id)
             if old is None or not old.doubtful:
                 return None
             self.coordinator.publish(self.board.approve(caption_id))
@@ -189,11 +208,11 @@ class TargetCaptions:
         """Forget operators' texts for these captions, which are off the record."""
         self.retranslations.forget()
         for caption_id in ids:
-            for known in (self._corrected, self._hidden, self._came):
+            for known in (self._corrected, self._hidden, self._rules, self._came):
                 known.pop(caption_id, None)
 
     def _correct(self, caption_id: int, text: str) -> None:
-        if self._message(caption_id) is None:
+        if self.board.find(caption_id) is None:
             return  # it is in progress, or was never requested
         new = self.board.correct(caption_id, text)
         if new is not None:
@@ -207,9 +226,3 @@ class TargetCaptions:
             self.coordinator.publish(again)
             if not again.final:  # that version was waiting for a translation
                 self.retranslations.of_shown_again(again)
-
-    def _message(self, caption_id: int) -> CaptionMessage | None:
-        try:
-            return self.board.message(caption_id)
-        except ProtocolError:
-            return None

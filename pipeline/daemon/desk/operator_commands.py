@@ -39,7 +39,7 @@ from pipeline.protocol.commands import (
     caption_of,
 )
 from pipeline.protocol.messages import ConsoleMessage, DoneMessage
-from pipeline.records.events import CommandEvent
+from pipeline.records.events import CommandEvent, held_rules
 from pipeline.session.resume import Unfinished
 from pipeline.workers.group import HearingControls
 
@@ -92,7 +92,7 @@ class OperatorCommands:
         self._undo = Undo()
         self.written = WrittenTexts(context, targets, hearing, self._undo)
         self._held_rules = ServiceRules(
-            context, targets[0], self.written, self._undo, lambda: hearing.heard_s
+            context, targets, self.written, self._undo, lambda: hearing.heard_s
         )
         self._acts_on_caption = {
             "approve": self.written.approve,
@@ -209,7 +209,7 @@ class OperatorCommands:
             self._facts.forced_language = earlier.forced_language
         if earlier.notice:
             self.written.notices.restore(earlier.notice)
-        self._held_rules.restore(earlier.held_rules)
+        self._held_rules.restore(held_rules(earlier.records))
         self._hearing.apply(self._facts)
 
     def _require_newest(self, command: CommandMessage) -> None:

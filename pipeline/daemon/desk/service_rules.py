@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from functools import partial
 from itertools import islice
@@ -17,7 +17,8 @@ from typing import TypeAlias
 
 from pipeline.core.errors import DictionaryError, ProtocolError
 from pipeline.core.formats import utc_now
-from pipeline.daemon.captions.target import Back, TargetCaptions
+from pipeline.daemon.captions.target import Back
+from pipeline.daemon.captions.targets import Targets
 from pipeline.daemon.context.context import DaemonContext
 from pipeline.daemon.desk.undo import Undo
 from pipeline.daemon.desk.written_texts import WrittenTexts
@@ -44,7 +45,7 @@ class ServiceRules:
     def __init__(
         self,
         context: DaemonContext,
-        first: TargetCaptions,
+        targets: Targets,
         written: WrittenTexts,
         undo: Undo,
         at_s: Callable[[], float],
@@ -53,7 +54,7 @@ class ServiceRules:
         self._at_s = at_s
         self._releases: list[tuple[float, Callable[[], None]]] = []
         self._dictionary = context.dictionary
-        self._first = first
+        self._targets, self._first = targets, targets[0]
         self._recorder = context.recorder
         self._operators = context.hub.operators
         self._written = written
@@ -69,32 +70,23 @@ class ServiceRules:
 
     def preview(self, heard: str, write: str) -> PreviewMessage:
         """Return which captions `hold` would correct, or why it would be refused."""
-        refused, found = "", list[tuple[_Final, str]]()
-        try:
-            found = list(self._changed(self._dictionary.rule_to_hold(heard, write)))
-        except DictionaryError as error:
-            refused = error.message
-        return _preview(heard, write, refused, found)
+        rule = partial(self._dictionary.rule_to_hold, heard, write)
+        return _preview(heard, write, lambda: self._changed(rule()))
 
     def add(self, heard: str, write: str) -> None:
         """Add a rule to the church's dictionary permanently. Raises ProtocolError."""
         with refusing():
             # `text` is the rule's text in the file, by which it can be found again.
             rule, text = self._dictionary.add(heard, write, datetime.now(UTC))
-
-        def tell(*, removed: bool) -> None:
-            event = RuleEvent(utc=utc_now(), id=rule.id, heard=heard, write=write, removed=removed)
-            self._recorder.record(event)
-            message = RuleMessage(id=rule.id, heard=heard, write=write, removed=removed)
-            self._operators.tell(message)
+        message = RuleMessage(id=rule.id, heard=heard, write=write, removed=False)
 
         def back() -> None:
             with refusing():
                 self._dictionary.remove(text)
-            tell(removed=True)
+            self._tell(replace(message, removed=True))
 
         self._undo.push(f"rule “{heard}” → “{write}”", back)
-        tell(removed=False)
+        self._tell(message)
 
     def hold_term(self, say: str, write: str, instead: str) -> None:
         """Hold a word's translation into the target language. Raises ProtocolError."""
@@ -112,13 +104,8 @@ class ServiceRules:
 
     def preview_term(self, say: str, write: str, instead: str) -> PreviewMessage:
         """Return which captions `hold_term` would change, or why it would be refused."""
-        refused, found = "", list[tuple[_Final, str]]()
-        try:
-            term = self._dictionary.glossaries.term_to_hold(say, write)
-            found = self._rewritten(term, instead, write)
-        except DictionaryError as error:
-            refused = error.message
-        return _preview(say, write, refused, found)
+        term = partial(self._dictionary.glossaries.term_to_hold, say, write)
+        return _preview(say, write, lambda: self._rewritten(term(), instead, write))
 
     def forget(self, from_s: float) -> None:
         """Release what was held since `from_s` of the audio: its words are off the record."""
@@ -165,7 +152,14 @@ class ServiceRules:
     def _put_right(self, rule: Rule) -> list[Back]:
         """Correct the newest captions that hold the phrase; return how to undo it."""
         # A list, because corrections change the captions that the iterator reads.
-        return [self._written.put_right(old.id, text) for old, text in list(self._changed(rule))]
+        changed, shown = list(self._changed(rule)), self._first.board.snapshot().messages
+        # The last ones wait for a final that may have been recognized without the rule.
+        return [self._written.put_right(old.id, text) for old, text in changed] + [
+            each.put_right_later(old.id, rule)
+            for old in shown
+            if not old.final
+            for each in self._targets
+        ]
 
     def _changed(self, rule: Rule) -> Iterator[tuple[_Final, str]]:
         """Return the newest captions that hold the phrase, each with its corrected text."""
@@ -188,33 +182,27 @@ class ServiceRules:
     def _standing(self) -> list[_Final]:
         """Return the finals, held ones too, that no operator has translated, newest first.
 
-        A partial is recognized again anyway, and an operator's own words are kept.
+        A partial changes anyway, and an operator's own words are kept.
         """
-        found: list[_Final] = [each for each in self._first.board.snapshot().messages if each.final]
-        found += self._first.coordinator.doubts.messages(0.0)
-        found = [each for each in found if each.target.engine != "operator"]
-        return sorted(found, key=lambda each: -each.id)
+        held = self._first.coordinator.doubts.messages(0.0)
+        finals: list[_Final] = [m for m in self._first.board.snapshot().messages if m.final]
+        finals = sorted([*finals, *held], key=lambda each: -each.id)
+        return [each for each in finals if each.target.engine != "operator"]
 
-    def _tell(self, message: RuleMessage, at_s: float) -> None:
-        event = RuleEvent(
-            utc=utc_now(),
-            id=message.id,
-            heard=message.heard,
-            write=message.write,
-            removed=message.removed,
-            held=True,
-            lang=message.lang,
-            at_s=round(at_s, 3),
-        )
-        self._recorder.record(event)
+    def _tell(self, message: RuleMessage, at_s: float = 0.0) -> None:
+        shared = {key: value for key, value in asdict(message).items() if key != "type"}
+        self._recorder.record(RuleEvent(utc=utc_now(), at_s=round(at_s, 3), **shared))
         self._operators.tell(message)
 
 
 def _preview(
-    heard: str, write: str, refused: str, changed: Iterable[tuple[_Final, str]]
+    heard: str, write: str, changed: Callable[[], Iterable[tuple[_Final, str]]]
 ) -> PreviewMessage:
-    captions = tuple(Rewritten(id=old.id, text=text) for old, text in changed)
-    return PreviewMessage(heard=heard, write=write, refused=refused, captions=captions)
+    try:
+        captions = tuple(Rewritten(id=old.id, text=text) for old, text in changed())
+    except DictionaryError as error:
+        return PreviewMessage(heard=heard, write=write, refused=error.message, captions=())
+    return PreviewMessage(heard=heard, write=write, refused="", captions=captions)
 
 
 @contextmanager

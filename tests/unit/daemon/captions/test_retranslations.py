@@ -97,11 +97,10 @@ def test_a_caption_is_final_with_what_it_has_where_nothing_better_comes(
 
 
 def test_a_verse_that_is_taken_meanwhile_stays_and_its_undo_waits_for_the_correction(
-    desk: CoordinatorFixture,
+    desk: CoordinatorFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     verse = Verse("Juan 1:14", "lleno de gracia", "RV", "es")
-    verses = desk.context.targets[0].verses
-    verses.take = lambda caption_id: verse  # type: ignore[method-assign]  # noqa: ARG005
+    monkeypatch.setattr(desk.context.targets[0].verses, "take", lambda _: verse)
     correct(desk, "grace")
     desk.commands.written.take_verse(1)
     answer(desk, "la gracia", "gemma")

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.core.errors import ProtocolError
+from pipeline.core.reports import Rendition
 from pipeline.dictionary.store import Dictionary
 from pipeline.protocol.commands import CommandMessage
 from pipeline.records.events import RuleEvent, held_rules
@@ -75,6 +76,17 @@ def test_a_doubtful_final_that_waits_for_an_operator_has_it_too(
     message = desk.board.message(5)
     assert (message.source.text, message.target.text) == ("zor spoke", "(zor spoke)")
     assert message.doubtful
+
+
+def test_a_final_that_was_recognized_before_the_rule_has_it_when_it_comes(
+    desk: CoordinatorFixture,
+) -> None:
+    desk.commands.obey(HOLD)
+    desk.targets.take(Rendition("es", caption(4, "and zor", "(y zor)", final=True)))
+    assert said(desk)[-1] == "and Zohar"
+    desk.commands.obey(command("undo"))
+    assert said(desk)[-1] == "and zor"
+    assert desk.board.message(4).target.text == "(y zor)"
 
 
 def test_what_it_would_change_is_told_before(desk: CoordinatorFixture) -> None:
