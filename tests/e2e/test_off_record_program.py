@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +38,10 @@ def coordinator(program: Program, directory: Path) -> Iterator[ClientConnection]
 
 def written(folder: Path, words: bytes) -> list[str]:
     """Return the names of the files that contain these words."""
-    return [path.name for path in folder.iterdir() if words in path.read_bytes()]
+    while True:
+        # The program may replace a file meanwhile: then look at all of them again.
+        with suppress(FileNotFoundError):
+            return [path.name for path in folder.iterdir() if words in path.read_bytes()]
 
 
 def history(program: Program) -> list[dict[str, Any]]:
