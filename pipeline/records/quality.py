@@ -96,7 +96,6 @@ class Thresholds:
 
 
 THRESHOLDS = Thresholds()
-_LIMITED = ("avg_logprob", "no_speech_prob", "compression_ratio", "estimate", "agreement")
 AgreementBy = Literal["chrf", "cosine"]
 
 
@@ -170,11 +169,15 @@ def agreement(text: str, final: str) -> float | None:
 
 def flags(measures: Measures) -> tuple[Flag, ...]:
     """Return the measures of a caption that are past a limit."""
-    # A measure within its limits gives "name:None", which is not in FLAGS and is removed below.
-    passed = {
-        f"{name.replace('_', '-')}:{getattr(THRESHOLDS, name).passed(getattr(measures, name))}"
-        for name in _LIMITED
+    limits = {
+        "avg-logprob": (THRESHOLDS.avg_logprob, measures.avg_logprob),
+        "no-speech-prob": (THRESHOLDS.no_speech_prob, measures.no_speech_prob),
+        "compression-ratio": (THRESHOLDS.compression_ratio, measures.compression_ratio),
+        "estimate": (THRESHOLDS.estimate, measures.estimate),
+        "agreement": (THRESHOLDS.agreement, measures.agreement),
     }
+    # A measure within its limits gives "name:None", which is not in FLAGS and is removed below.
+    passed = {f"{name}:{limit.passed(value)}" for name, (limit, value) in limits.items()}
     # Without a second limit, since the judge of finals says yes or no.
     if measures.is_doubtful:
         passed.add("doubt:flag")

@@ -137,7 +137,6 @@ class Item:
     """The whole sentence as recognized, if the caption is only a part of it."""
 
 
-_AS_QUEUED = ("id", "start_s", "end_s", "score", "source_lang", "target_lang", "engine")
 _REVIEWED = TypeAdapter(Reviewed)
 
 
@@ -204,7 +203,13 @@ class Review:
         text = decided if decided and decided.outcome == "corrected" else queued
         others = self._others.get(key, {}).values()
         return Item(
-            **{name: getattr(queued, name) for name in _AS_QUEUED},
+            id=queued.id,
+            start_s=queued.start_s,
+            end_s=queued.end_s,
+            score=queued.score,
+            source_lang=queued.source_lang,
+            target_lang=queued.target_lang,
+            engine=queued.engine,
             reasons=tuple(map(doubt, queued.reasons)),
             heard=queued.source,
             shown=queued.target,

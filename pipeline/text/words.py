@@ -9,7 +9,9 @@ from collections.abc import Iterable
 Span = tuple[int, int]
 """Start and end (exclusive) of a range of characters."""
 
-UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
+HAN = "\u3400-\u9fff\uf900-\ufaff"
+"""Chinese signs, as a regular expression's class."""
+UNSPACED = f"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff{HAN}"
 """Thai, Lao, Burmese, Khmer, kana, Han, as a regular expression's class. They are written without
 spaces, so each letter counts as a word.
 """
@@ -21,7 +23,7 @@ MARKS = "".join(
 # A character of these is a syllable or a word. The factors make translations of the pages' own
 # texts as long as the English ones; the factor of kana comes from a verse.
 _LETTERS_A_SIGN = (
-    (re.compile("[\u3400-\u9fff\uf900-\ufaff]"), 4.0),
+    (re.compile(f"[{HAN}]"), 4.0),
     (re.compile("[\u3040-\u30ff]"), 1.5),
     (re.compile("[\uac00-\ud7a3]"), 2.5),
     # Hebrew and Arabic, whose short vowels are not written.
@@ -34,7 +36,7 @@ WORD = re.compile(f"(?=[{UNSPACED}])[^\\W_][{MARKS}]*|{_LETTERS}(?:['’]{_LETTE
 """Letters and digits, with apostrophes inside."""
 SHOWN_WORD = re.compile(f"[{UNSPACED}][{MARKS}]*|[^\\s{UNSPACED}]+")
 """A word with its punctuation; a letter in scripts without spaces."""
-_SENTENCES_TOUCH = "\u3000-\u30ff\u3400-\u9fff\uf900-\ufaff\uff00-\uff65"
+_SENTENCES_TOUCH = f"\u3000-\u30ff{HAN}\uff00-\uff65"
 """Chinese and Japanese, with their punctuation. Thai has a space between sentences."""
 _GAP = re.compile(
     f"(?<=[{_SENTENCES_TOUCH}]) (?=[{_SENTENCES_TOUCH}])"

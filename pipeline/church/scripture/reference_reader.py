@@ -62,9 +62,7 @@ class Reader(TokenReader):
         """Yield the references in the text, left to right."""
         at, found = 0, None
         while at < len(self._tokens):
-            # The longest form first: "verse 3 of chapter 2 of John" contains the two others.
-            one = self._verse_first(at) or self._chapter_first(at) or self._book_first(at)
-            found = (found and self._also(found)) or one
+            found = (found and self._also(found)) or self._mention(at)
             if found is None:
                 at += 1
                 continue
@@ -94,6 +92,10 @@ class Reader(TokenReader):
         several = {*self._words.until, self._words.both}
         is_list = self._word(end) in several and self._number(end + 1) is not None
         return Found(reference, at, end, book_first=not (is_list and self._is_plural_name(at)))
+
+    def _mention(self, at: int) -> Found | None:
+        # The longest form first: "verse 3 of chapter 2 of John" contains the two others.
+        return self._verse_first(at) or self._chapter_first(at) or self._book_first(at)
 
     def _also(self, before: Found) -> Found | None:
         """Read the 24 of "Psalms 23 and 24" and the 8:1-4 of "Romans 7:15-25 and 8:1-4"."""

@@ -24,14 +24,14 @@ from pipeline.church.scripture import editions
 from pipeline.church.scripture.books import Reference
 from pipeline.church.scripture.editions import Edition
 from pipeline.core.errors import VersesError, reading, writing
-from pipeline.text.words import plain
+from pipeline.text.words import HAN, plain
 
 _FORMAT = 3
 """Increase it when the same Bibles give a different index or file format."""
-_HAN, _HIRAGANA, _KATAKANA = "\u3400-\u9fff\uf900-\ufaff", "\u3040-\u309f", "\u30a0-\u30ff"
-_LETTERS = rf"(?:(?![{_HAN}\u3040-\u30ff])[^\W\d_])+"
+_HIRAGANA, _KATAKANA = "\u3040-\u309f", "\u30a0-\u30ff"
+_LETTERS = rf"(?:(?![{HAN}\u3040-\u30ff])[^\W\d_])+"
 # A Han sign is about an English word, and so are the kana between two of them.
-_WORD = re.compile(rf"[{_HAN}]|[{_HIRAGANA}]+|[{_KATAKANA}]+|{_LETTERS}(?:'{_LETTERS})*")
+_WORD = re.compile(rf"[{HAN}]|[{_HIRAGANA}]+|[{_KATAKANA}]+|{_LETTERS}(?:'{_LETTERS})*")
 _WORDS = 1 << 20
 """More words than the Bibles of any language have: a word pair's key is a single number."""
 _COMMON = 3000
