@@ -59,10 +59,10 @@ class OutputFeed(Sink):
         last_id: int = 0,
         steady_s: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`now` returns the time with its zone, of a clock that may be set; that of `steady_s`
-        never is. `lang` is the language that is shown, and `board` that of the board whose captions
-        have it: another one's have it as what was said. `last_id` is the newest caption of a
-        resumed session: late changes of earlier captions are not shown.
+        """`now` returns the time with its zone; its clock may be set. The clock of `steady_s` is
+        never set. `lang` is the language to show. `board` is the target language of the board to
+        follow. If it is `lang`, the translations are shown, otherwise the source texts. `last_id`
+        is the newest caption of a resumed session: late changes of earlier captions are not shown.
         """
         self._outputs = outputs
         self._lang = lang

@@ -109,8 +109,8 @@ class Decoding:
     def branch(self, prompt: Sequence[int], first: Written, end: Sequence[int]) -> Written | None:
         """Return another answer to `prompt`; None if it loops or has no end.
 
-        It diverges from `first` at its rival, and there is none without one. `end` are the tokens
-        after an answer.
+        It diverges from `first` at the rival of `first`. Without a rival there is no other answer.
+        `end` are the tokens after an answer.
         """
         rival = first.rival
         if rival is None:
