@@ -40,6 +40,7 @@ class Language(BaseModel):
     spaces: Literal["words", "sentences", "nowhere"] = "words"
     starts: Words = frozenset()
     ties: Words = frozenset()
+    unclear: Words = frozenset()
     titles: Words = frozenset()
     numbered: Words = frozenset()
     capital: Words = frozenset()

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from pipeline.core.languages import LANGUAGES, words_of_all
+from pipeline.core.languages import LANGUAGES, language, words_of_all
 from pipeline.core.resources import bundled
 from pipeline.text.words import closed_up, words
 
@@ -26,8 +26,8 @@ _MARKS = f"{_STOPS}!?！？؟"
 _END = re.compile(rf"[…{_MARKS}]+(?:[\"'”’»)\]]|\s»)*\s+")
 _INITIALS = re.compile(r"(?:[A-Z]\.)+[A-Z]")
 _CLAUSE = re.compile(r"(?<=[,;:—–])\s+")
-_TITLES = words_of_all(language.titles for language in LANGUAGES.values())
-_NUMBERED = words_of_all(language.numbered for language in LANGUAGES.values())
+_TITLES = words_of_all(each.titles for each in LANGUAGES.values())
+_NUMBERED = words_of_all(each.numbered for each in LANGUAGES.values())
 
 
 _CLOSING = " \"'”’»)]"
@@ -61,6 +61,18 @@ def without_guessed_end(partial: str) -> str:
     """
     is_one = partial.endswith(tuple(_STOPS)) and not partial.endswith("..")
     return partial[:-1] if is_one else partial
+
+
+def without_unclear_opening(text: str, lang: str) -> str:
+    """Return a text without the few words of a last sentence whose first word is `unclear`.
+
+    Its translation depends on the next words: "For God so loved", "For three years".
+    """
+    last = split(text)[-1:]
+    said = words(last[0]) if last else []
+    if not said or len(said) > _FEW_WORDS or said[0] not in language(lang).unclear:
+        return text
+    return text[: text.rindex(last[0])].rstrip()
 
 
 def split(text: str) -> list[str]:

@@ -19,7 +19,7 @@ from pipeline.text.commit_policy import (
     agreed,
     revised_words,
 )
-from pipeline.text.sentences import is_ended, without_end
+from pipeline.text.sentences import is_ended, without_end, without_unclear_opening
 from pipeline.text.words import behind, words
 
 log = structlog.get_logger()
@@ -140,7 +140,8 @@ class Commitments:
                 log.info("commit by agreement", why=commit.reason)
         settled = corrected(raw, transcript.corrections)
         self._stands = len(transcript.text[:settled].rstrip())
-        self._settled = transcript.text[self.said : max(settled, self.said)].strip()
+        settled_text = transcript.text[self.said : max(settled, self.said)].strip()
+        self._settled = without_unclear_opening(settled_text, transcript.lang)
         target = self._target
         return Standing(len(self._settled), 0, target.committed, target.closed)
 

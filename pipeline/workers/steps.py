@@ -65,13 +65,9 @@ def translate(
     glossary of `lang` sets the translation of church words in a whole utterance.
     """
     start_s = time.monotonic()
-    text, standing = transcript.text, request.standing
-    # The committed part is counted in characters of the original text.
-    is_free = standing is None or (
-        transcript.utterance.is_whole and not (standing.source or standing.pieces)
-    )
-    if church and is_free:
-        text = given(text, transcript.lang, church)
+    text = transcript.text
+    if church:
+        text, request = _given(transcript, request, church)
     # Not for partials, which are soon replaced and have no time for this.
     glossary = glossaries.of(lang) if glossaries and transcript.utterance.is_whole else None
     if glossary:
@@ -86,6 +82,23 @@ def translate(
         translation=translation,
         span=Span(start_s, time.monotonic(), max(0.0, free_s - handed_s)),
     )
+
+
+def _given(
+    transcript: Transcript, request: TranslationRequest, church: Church
+) -> tuple[str, TranslationRequest]:
+    """Return the translator's text of a transcript, and the request for it.
+
+    A change across the end of the committed text is left out, since its first part is translated.
+    """
+    text, lang, standing = transcript.text, transcript.lang, request.standing
+    said = given(text, lang, church)
+    if standing is None or said == text:
+        return said, request
+    committed = given(text[: standing.source], lang, church)
+    if not re.match(rf"{re.escape(committed)}[.,;:!?]?(\s|$)", said):
+        return text, request
+    return said, replace(request, standing=replace(standing, source=len(committed)))
 
 
 def source_caption(transcript: Transcript) -> Caption:

@@ -211,8 +211,9 @@ def _idiom(said: str, plain: str, lang: str) -> _Idiom:
     while groups:
         bare, groups = re.subn(r"\([^()]*\)\??", "", bare)
     fixed = re.findall(r"(?<![~\w'])[a-z]{2,}(?![\w'?])", bare)
-    # The file has plain groups, apostrophes and spaces; a text has several variants of them.
-    pattern = re.sub(r"\((?!\?)", "(?:", said).replace("'", "['’]").replace(" ", r"\s+")
+    # The file has plain groups, apostrophes and spaces; a text has several variants of them, and
+    # recognizers write "eye-to-eye".
+    pattern = re.sub(r"\((?!\?)", "(?:", said).replace("'", "['’]").replace(" ", r"(?:\s+|-)")
     pattern = _TOKEN.sub(looked_for, pattern)
     found = re.compile(rf"(?<!\w){pattern}(?!\w)", re.IGNORECASE)
     is_verb = re.fullmatch(r"~\w+", said) is not None

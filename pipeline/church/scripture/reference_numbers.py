@@ -82,9 +82,10 @@ def alone(book: int, number: Number) -> Place | None:
         return Place(1, value, number.end, is_explicit=False)
     if verses(book, value):
         return Place(value, 0, number.end, is_explicit=False)
-    digits = str(value) if value >= 100 else ""
-    # "316" is 3:16, "238" is 2:38 as people say it ("two thirty-eight"). Other ways to split the
-    # digits count only if exactly one is valid.
+    # "Acts 29" means the time after the book.
+    digits = str(value) if value > chapters(book) + 1 and value >= 10 else ""
+    # "316" is 3:16, "58" is 5:8, "238" is 2:38 as people say it ("two thirty-eight"). Other ways to
+    # split the digits count only if exactly one is valid.
     splits = [(int(digits[:k]), digits[k:]) for k in range(1, len(digits))]
     fits = [(c, int(v)) for c, v in splits if v[0] != "0" and 1 <= int(v) <= verses(book, c)]
     fits = [fit for fit in fits if fit[1] >= 10 and len(digits) == 3 + (fit[0] >= 10)] or fits

@@ -448,7 +448,10 @@ class Reader(TokenReader):
                 return False
             is_cued = self._is_cued(name, at, behind)
             if place.verse:
-                is_free = before not in words.people or is_cued
+                # "James 24" has an age rather than 2:4.
+                digits = self._word(place.end - 1)
+                is_age = len(digits) == 2 and digits == f"{place.chapter}{place.verse}"
+                is_free = not (before in words.people or is_age) or is_cued
                 # A third number or a word for a time means no verse: "Mark 10 30 tomorrow".
                 return is_free and not (behind.isdecimal() or behind in words.when)
             return is_cued and not name.is_short

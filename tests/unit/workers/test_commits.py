@@ -104,6 +104,14 @@ def test_the_next_partial_is_made_to_begin_with_what_stands() -> None:
     assert (solid(second), second.revised) == ("Dios es bueno con todos nosotros", 0)
 
 
+def test_a_sentence_that_begins_with_for_waits_for_its_fourth_word() -> None:
+    speech = Speech()
+    first = speech.say("Amen. For God so", "Amén. Por Dios así")
+    assert solid(first) == "Amén."
+    second = speech.say("Amen. For God so loved the", "Amén. Porque Dios tanto amó al")
+    assert solid(second).startswith("Amén. Porque Dios")
+
+
 @pytest.mark.parametrize(
     ("reopened", "said", "made", "shown"),
     [

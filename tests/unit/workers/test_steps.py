@@ -11,7 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.config.schema import Church
-from pipeline.core.types import Caption, Pcm, Recognition, Transcript, Utterance
+from pipeline.core.standing import Standing
+from pipeline.core.types import (
+    Caption,
+    Pcm,
+    Recognition,
+    Transcript,
+    Translation,
+    Utterance,
+)
+from pipeline.engines.protocols import PLAIN, TranslationRequest
 from pipeline.workers.steps import blend, transcribe, translate
 from tests.support.fakes import FakeRecognizer, FakeTranslator, Speech, pcm_of
 
@@ -72,6 +81,31 @@ def test_the_translator_gets_references_as_they_are_printed(spell: bool, text: s
     made = translate(FakeTranslator("es"), said, lang="es", church=Church(references=spell))
     assert made.text == text
     assert made.transcript is said
+
+
+@pytest.mark.parametrize(
+    ("source", "text", "kept"),
+    [
+        ("Read Romans eight twenty-eight", "Read Romans 8:28 today", "Read Romans 8:28"),
+        # Its committed part is "Romans 8".
+        ("Read Romans eight", "Read Romans eight twenty-eight today", "Read Romans eight"),
+    ],
+)
+def test_a_committed_length_follows_what_is_written_otherwise(
+    source: str, text: str, kept: str
+) -> None:
+    asked: list[tuple[str, int]] = []
+
+    class Noting(FakeTranslator):
+        def translate(self, text: str, request: TranslationRequest = PLAIN) -> Translation:
+            assert request.standing
+            asked.append((text, request.standing.source))
+            return super().translate(text, request)
+
+    said = transcript("Read Romans eight twenty-eight today")
+    request = TranslationRequest(standing=Standing(len(source)))
+    translate(Noting("es"), said, lang="es", request=request, church=Church())
+    assert asked == [(text, len(kept))]
 
 
 LINE = st.text("ab ", max_size=20).map(lambda text: " ".join(text.split()))

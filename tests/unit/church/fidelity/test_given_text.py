@@ -23,6 +23,15 @@ def test_translators_get_references_as_they_are_printed() -> None:
         ("We gave four thousand, three hundred and fifty-two meals.", "We gave 4352 meals."),
         ("Eighteen thousand five hundred dollars.", "18,500 dollars."),
         (
+            "A $500 check, $20 bills, $1 more.",
+            "A 500-dollar check, 20-dollar bills, 1 dollar more.",
+        ),
+        (
+            "We paid a $75 fee, all in $1 bills.",
+            "We paid a 75-dollar fee, all in one-dollar bills.",
+        ),
+        ("Come at 9 a clock.", "Come at 9 o'clock."),
+        (
             "We spent $18,500 and $2.5 million.",
             "We spent 18,500 dollars and 2.5 million dollars.",
         ),

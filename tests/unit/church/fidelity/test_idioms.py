@@ -77,6 +77,7 @@ PLAIN = {
     "plain words fit their sentence": [
         ("He is a stubborn man.", "He is an obstinate man."),
         ("She had an unhelpful idea.", "She had a useless idea."),
+        ("They saw eye-to-eye.", "They agreed."),
         ("Plan A immediately is fake.", "Plan A immediately is false."),
         ("We prayed. Weary people came.", "We prayed. Tired people came."),
         ("I am grieved, and they were grieved.", "I am very sad, and they were very sad."),
