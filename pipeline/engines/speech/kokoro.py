@@ -41,8 +41,29 @@ _TIED = {
     "s^s": "S",
 }
 """Pairs of sounds that are one symbol in the model."""
-_AMERICAN = {"ɚ": "əɹ", "ɐ": "ə", "r": "ɹ", "x": "k", "ʔ": "t", "ɬ": "l", "ː": ""}
-"""English phonemes of espeak-ng, mapped to those that the model was trained on."""
+_AMERICAN = {
+    "ɜːɹ": "ɜɹ",
+    "ɜː": "ɜɹ",
+    "ɪə": "iə",
+    "oː": "ɔ",
+    "ə^l": "ᵊl",
+    "ɚ": "əɹ",
+    "ɐ": "ə",
+    "r": "ɹ",
+    "x": "k",
+    "ʔ": "t",
+    "ɾ": "T",
+    "ɬ": "l",
+    "ː": "",
+}
+"""English phonemes of espeak-ng, mapped to those that the model was trained on, in this order.
+
+The model knows no "ɜ" without the "ɹ" after it: "church" would be "chuch".
+"""
+_PRONOUN = re.compile(r"(?<!\S)I(?!\S)")
+"""The word "I", which the model knows with a secondary stress only: without it "I slept" is
+"slept".
+"""
 _FOREIGN = re.compile(r"\([a-z^-]+\)")
 """espeak-ng's marks of a word in another language."""
 _CLAUSE = re.compile(r"((?:[^,.;:!?…—]|(?<=\d)[,.:](?=\d))+)([,.;:!?…—]*)")
@@ -68,6 +89,8 @@ def tokens(text: str, lang: str, timeout_s: float) -> list[int]:
         said = _FOREIGN.sub("", espeak.phonemes(clause[1], lang, left_s))
         for heard, sign in (_TIED | (_AMERICAN if lang == "en" else {})).items():
             said = said.replace(heard, sign)
+        if lang == "en":
+            said = _PRONOUN.sub("ˌI", said)
         # The model has no symbol for the remaining pairs: their sounds are spoken in sequence.
         written.append(said.replace("^", "").strip() + clause[2][:1])
     phonemes = " ".join(written)

@@ -35,6 +35,9 @@ def test_phonemes_become_the_models_signs_and_keep_their_punctuation() -> None:
     ]
     assert tokens("bon", "fr", 10.0)[-1] == 17  # the tilde of a nasal vowel
     assert 10 not in tokens("(the) hola", "es", 10.0)
+    # "Bird" has an r, and "I" a stress: without them "I serve a church" is heard as "Save a chuch".
+    assert tokens("bird", "en", 10.0) == [44, 156, 87, 123, 46]
+    assert tokens("I go", "en", 10.0) == [157, 25, 16, 92, 156, 31]
 
 
 @pytest.mark.parametrize(
