@@ -18,7 +18,7 @@ not end a sentence (`expect_more`). With `hold_ms` such an utterance is not even
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -68,6 +68,7 @@ class Segmenter:
         self._next_partial = self._partial_blocks
         self._expected: int | None = None
         self._told: tuple[int, int, float] | None = None
+        self._sentences: tuple[int, Sequence[float]] | None = None
         self._last_id = 0
         self._last_end: int | None = None
         self._before_end: int | None = None
@@ -120,6 +121,12 @@ class Segmenter:
         """
         # One assignment of a new tuple: the listening thread reads either the old or the new one.
         self._told = (utterance.id, utterance.revision, share)
+
+    def end_sentences(self, utterance: Utterance, ends_s: Sequence[float]) -> None:
+        """Note where sentences of an open utterance end, in seconds from its beginning: it is cut
+        there if it becomes too long. Any thread may call this.
+        """
+        self._sentences = (utterance.id, ends_s)
 
     def settle(self) -> None:
         """Let no speech continue the last final, and let the eager utterance wait for nothing."""
@@ -316,8 +323,11 @@ class Segmenter:
         return out
 
     def _cut(self, opened: Stretch) -> list[Utterance]:
-        """Close at the best pause; the rest stays open as the next utterance."""
-        at = opened.best_cut(_PAUSE_BLOCKS)
+        """Close at the best place; the rest stays open as the next utterance."""
+        told, ends = self._sentences, list[int]()
+        if told is not None and told[0] == self._id:
+            ends = [blocks_in(1000 * end_s) for end_s in told[1]]
+        at = opened.best_cut(_PAUSE_BLOCKS, ends)
         out = [self._utterance(opened, at, "length")]
         self._open = opened.split(at)
         # However short the rest is, it is speech: the minimum length is against knocks.

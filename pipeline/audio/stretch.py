@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -10,6 +11,9 @@ from pipeline.core.types import BLOCK_SAMPLES, SAMPLE_RATE, AudioBlock
 
 _NOTED_BLOCKS = 2
 """The shortest silence inside an utterance that is recorded."""
+
+_NEAR_BLOCKS = 8
+"""How exactly a recognizer knows when a word ends: 256 ms."""
 
 
 def blocks_in(ms: float) -> int:
@@ -82,14 +86,20 @@ class Stretch:
         """Return the length of the speech in the first `count` blocks, its pauses included."""
         return self.speech_end(count) - self.speech_start
 
-    def best_cut(self, least: int) -> int:
-        """Return the index to cut at: in the longest pause, else at the least speech-like block.
+    def best_cut(self, least: int, sentence_ends: Sequence[int] = ()) -> int:
+        """Return the index to cut at: at the last of `sentence_ends`, else in the longest pause,
+        else at the least speech-like block.
 
         Not in the first quarter: that would leave a single word. The rest would disappear from
         the display, return under another id and soon be cut again.
         """
         best, best_at, run = 0, 0, 0
         first = len(self) // 4
+        if ends := [end for end in sentence_ends if first <= end < len(self) - _NEAR_BLOCKS]:
+            near = slice(max(first, ends[-1] - _NEAR_BLOCKS), ends[-1] + _NEAR_BLOCKS)
+            # Over three blocks, since a single one may be quiet within a word.
+            speech = np.convolve(self.probabilities[near], np.ones(3), "same")
+            return near.start + 1 + int(np.argmin(speech))
         for index, voiced in enumerate(self.voiced):
             run = 0 if voiced or index < self.lead else run + 1
             # Of equal pauses the later one: then the open rest is short.

@@ -111,8 +111,9 @@ class WorkerGroup:
             dictionary=dictionary,
             utterances=self._utterances,
             shed=self.may_shed,
-            # Called in the transcribe thread, read in the listen thread: it assigns one tuple.
+            # Called in the transcribe thread, read in the listen thread: each assigns one tuple.
             expect_more=self._segmenter.expect_more,
+            end_sentences=self._segmenter.end_sentences,
             extra_targets=[each.transcripts for each in extra],
         )
         self._workers: list[Worker] = [self.listen, self._transcribe]

@@ -93,7 +93,7 @@ def _given(
     """
     text, lang, standing = transcript.text, transcript.lang, request.standing
     said = given(text, lang, church)
-    if standing is None or said == text:
+    if standing is None or not standing.source:
         return said, request
     committed = given(text[: standing.source], lang, church)
     if not re.match(rf"{re.escape(committed)}[.,;:!?]?(\s|$)", said):

@@ -19,7 +19,14 @@ from pipeline.engines.ctranslate2.lost_tail import joined
 from pipeline.engines.protocols import MultilingualRecognizer, Recognizer
 from pipeline.text.hallucinations import reason
 from pipeline.text.language_check import gibberish
-from pipeline.text.sentences import goes_on, is_ended, is_fragment, weights_of, without_guessed_end
+from pipeline.text.sentences import (
+    goes_on,
+    is_ended,
+    is_fragment,
+    split,
+    weights_of,
+    without_guessed_end,
+)
 from pipeline.workers.base import Worker
 from pipeline.workers.queues import Retranslation, TranscriptQueue, UtteranceQueue
 from pipeline.workers.quick import QuickPass
@@ -29,6 +36,9 @@ log = structlog.get_logger()
 
 _RAN_AWAY = {"repetition", "compression", "too-fast", "control-tokens", "wrong-script"}
 """Reasons that come from the decoding, not from the speech: the recognizer ran away."""
+
+_HARDLY_OVER = 0.8
+"""From this probability of going on, a full stop inside a partial is taken for a guess."""
 
 
 class Transcribe(Worker):
@@ -43,10 +53,12 @@ class Transcribe(Worker):
         utterances: UtteranceQueue,
         shed: bool,
         expect_more: Callable[[Utterance, float], None] = lambda *_: None,
+        end_sentences: Callable[[Utterance, Sequence[float]], None] = lambda *_: None,
         extra_targets: Sequence[TranscriptQueue] = (),
     ) -> None:
         """`quick` is the first target's, and has the current settings; `extra_targets` are the
-        queues of the others. `expect_more` gets the probability that each whole text goes on.
+        queues of the others. `expect_more` gets the probability that each whole text goes on,
+        `end_sentences` where sentences of a partial end.
         """
         super().__init__(quick.stage, quick.emit)
         self.spoken = SpokenLanguage(quick.settings.translate.spoken)
@@ -55,6 +67,7 @@ class Transcribe(Worker):
         self._dictionary = dictionary
         self._utterances = utterances
         self._expect_more = expect_more
+        self._end_sentences = end_sentences
         self._extra_targets = extra_targets
         self._commits = quick.commits
         self._shed = shed
@@ -136,6 +149,8 @@ class Transcribe(Worker):
             transcript = replace(transcript, goes_on=self._goes_on(transcript))
             # Before the translation: the segmenter needs it during the present pause.
             self._expect_more(utterance, transcript.goes_on)
+        elif transcript.recognition.ends_s:
+            self._end_sentences(utterance, sentence_ends(transcript.recognition, transcript.lang))
         # Only here: a filtered text is no fallback.
         self._last = transcript
         self.quick.take(transcript)
@@ -288,6 +303,20 @@ LONG_S = 3.0
 """Least length of speech for one utterance to change the language."""
 SOME_S = 1.5
 """Least length of speech to know the language at all: "amen" may be any language."""
+
+
+def sentence_ends(heard: Recognition, lang: str) -> tuple[float, ...]:
+    """Return when sentences inside a partial end, in seconds, without those that likely go on.
+
+    The last sentence is still open.
+    """
+    ends, at = [], 0
+    for sentence in split(heard.text)[:-1]:
+        at = heard.text.index(sentence, at) + len(sentence)
+        if goes_on(sentence, lang) < _HARDLY_OVER:
+            timed = zip(heard.tokens, heard.ends_s, strict=False)
+            ends += [end_s for token, end_s in timed if token.until >= at][:1]
+    return tuple(ends)
 
 
 class SpokenLanguage:

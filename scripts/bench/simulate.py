@@ -137,6 +137,7 @@ class Simulation:
             utterances=self._utterances,
             shed=True,
             expect_more=self._segmenter.expect_more,
+            end_sentences=self._segmenter.end_sentences,
         )
         self._translate = engines.final and Translate(
             settings=settings,

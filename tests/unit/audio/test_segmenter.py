@@ -327,6 +327,26 @@ def test_what_can_be_reopened_is_known_until_the_time_is_up() -> None:
     assert known[8 + 7 :] == [1] * 9 + [None] * 4
 
 
+def test_a_long_utterance_is_cut_where_its_last_sentence_ends() -> None:
+    """A longer pause inside the next sentence is no better place."""
+    limit = blocks_in(4000)
+    probabilities = [0.9] * 60 + [0.1] * 5 + [0.9] * 15 + [0.1] * 9 + [0.9] * (limit - 89)
+    segmenter, out = Segmenter(VAD), list[Utterance]()
+    for each in pushed(segmenter, probabilities):
+        out += each
+        for newest in each:
+            segmenter.end_sentences(newest, (1.0, 2.0, 3.9))
+    assert [u.cause for u in finals(out)] == ["length"]
+    assert finals(out)[0].end_sample == 60 * BLOCK_SAMPLES
+    # What is known of another utterance is of no use.
+    segmenter, out = Segmenter(VAD), []
+    for each in pushed(segmenter, probabilities):
+        out += each
+        for newest in each:
+            segmenter.end_sentences(replace(newest, id=newest.id + 1), (2.0,))
+    assert finals(out)[0].end_sample == 80 * BLOCK_SAMPLES
+
+
 def test_an_utterance_cut_at_the_limit_takes_its_eager_one_back_first() -> None:
     limit = blocks_in(4000)
     out = run([0.9] * (limit - 5) + [0.0] * 5 + [0.9] * 20, EAGER)

@@ -86,6 +86,7 @@ def test_the_translator_gets_references_as_they_are_printed(spell: bool, text: s
 @pytest.mark.parametrize(
     ("source", "text", "kept"),
     [
+        ("", "Read Romans 8:28 today", ""),
         ("Read Romans eight twenty-eight", "Read Romans 8:28 today", "Read Romans 8:28"),
         # Its committed part is "Romans 8".
         ("Read Romans eight", "Read Romans eight twenty-eight today", "Read Romans eight"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -28,7 +29,7 @@ from pipeline.text.sentences import goes_on
 from pipeline.workers.degradation import LIMIT_S, Degradation, Rung, Waits
 from pipeline.workers.queues import Draft, DraftQueue, Retranslation, UtteranceQueue
 from pipeline.workers.quick import QuickPass
-from pipeline.workers.transcriber import Transcribe
+from pipeline.workers.transcriber import Transcribe, sentence_ends
 from tests.support.fakes import FakeRecognizer, FakeTranslator, Speech, pcm_of
 
 SCRIPT = [Speech(0.0, 2.0, "the lord is good")]
@@ -428,6 +429,16 @@ def test_half_a_sentence_waits_for_its_other_half_and_so_does_a_word_or_two(
     bench.worker.quick.settings = changed(bench.worker.quick.settings, {"vad.hold_ms": 1200})
     bench.worker.take(final())
     assert expected_more[1][1] == (1.0 if waits else pytest.approx(goes_on(text, "en")))
+
+
+def test_sentences_inside_a_partial_end_with_their_last_token() -> None:
+    text = "God is good to us. He said that the. Then we"
+    until = [match.end() for match in re.finditer(r"\S+", text)]
+    tokens = tuple(Token(place, "", end) for place, end in enumerate(until))
+    ends_s = tuple(float(place + 1) for place in range(len(tokens)))
+    # The second full stop is a guess: nobody ends with "that the".
+    assert sentence_ends(Recognition(text, tokens=tokens, ends_s=ends_s), "en") == (5.0,)
+    assert sentence_ends(Recognition(text), "en") == ()
 
 
 def test_what_was_heard_of_an_utterance_that_speech_returned_to_is_dropped() -> None:
