@@ -172,6 +172,8 @@ def goes_on(text: str, lang: str) -> float:
     # 0 is the safe answer: the utterance ends at its pause, as without a prediction.
     if weights is None or not said or len(said) >= ENOUGH_WORDS:
         return 0.0
+    if said[-1] in _TITLES and text.endswith("."):
+        return 1.0  # "Welcome my friend, Dr."
     logit = weights.bias + _PAUSE_BIAS + sum(weights.of.get(each, 0.0) for each in features(said))
     return 1 / (1 + math.exp(-_SHARPNESS * logit))
 

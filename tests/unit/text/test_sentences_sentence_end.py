@@ -28,6 +28,11 @@ def test_a_written_full_stop_is_no_evidence() -> None:
     )
 
 
+def test_a_name_follows_a_title() -> None:
+    assert goes_on("Please welcome my friend, Dr.", "en") == 1.0
+    assert goes_on("Please welcome my friend, the dr", "en") < 1.0
+
+
 def test_of_nothing_of_a_long_text_and_of_an_unknown_language_nothing_is_known() -> None:
     assert goes_on("and so on to the " * 5, "en") == 0.0
     assert goes_on("", "en") == 0.0
