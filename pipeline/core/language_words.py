@@ -129,6 +129,8 @@ class QuantityWords(_Table):
     """The words between the numbers of "nine out of ten"."""
     spelled: tuple[tuple[Pattern, str], ...] = ()
     """Phrases and their text for translators: ["half a million", "500,000"]. None: no digits."""
+    rank: re.Pattern[str] | None = None
+    """A small ordinal in digits that counts things, its number in a group; case-sensitive."""
     decades: Numbered = {}
     """As in "the eighteen nineties"."""
     century: re.Pattern[str] | None = None

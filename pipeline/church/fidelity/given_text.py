@@ -54,6 +54,10 @@ def in_digits(text: str, lang: str) -> str:
     words = QUANTITY_WORDS[lang] if lang in numbers.LANGS else None
     if words is None or not words.spelled:
         return text
+    if words.rank:
+        # Translators know "the seventh child", but "the 7th child" is "el 7 niño".
+        ranks = {value: word for word, value in NUMBER_WORDS[lang].ordinals.items()}
+        text = words.rank.sub(lambda rank: ranks[int(rank[1])], text)
     is_capital = text[:1].isupper()
     # Whole phrases first: otherwise only the "million" of "half a million" would be read.
     for phrase, digits in words.spelled:

@@ -32,6 +32,22 @@ def test_translators_get_references_as_they_are_printed() -> None:
         ),
         ("Come at 9 a clock.", "Come at 9 o'clock."),
         (
+            "Supper is at 630, study from 7.15 until 8.30.",
+            "Supper is at 6:30, study from 7:15 until 8:30.",
+        ),
+        (
+            "We ran out at 10 til 6, and 9.41 in the morning.",
+            "We ran out at 5:50, and 9:41 in the morning.",
+        ),
+        ("$0.10 of it, and 50 more.", "10 cents of it, and 50 more."),
+        (
+            "He is the 7th of 9 children, in the 2nd grade.",
+            "He is the seventh of 9 children, in the second grade.",
+        ),
+        ("The 2nd Sunday in Room 214.", "The second Sunday in room 214."),
+        ("Good morning, Church.", "Good morning, church."),
+        ("Ask misses. Henderson.", "Ask Mrs. Henderson."),
+        (
             "We spent $18,500 and $2.5 million.",
             "We spent 18,500 dollars and 2.5 million dollars.",
         ),
@@ -62,6 +78,8 @@ def test_translators_get_numbers_in_digits(said: str, written: str) -> None:
         "We lost ten to seven, at five to ten stores.",
         "No one in seven came.",
         "It was between 300 and 40 years ago.",
+        "Bake it at 350 degrees, at 1220 Main Street, for 2.50 dollars.",
+        "The 4th of July, the 5th and 6th of May, the 3rd of next month, March 7th we met.",
     ],
 )
 def test_what_is_no_number_or_is_translated_well_stays(said: str) -> None:
