@@ -80,6 +80,7 @@ class TargetWorkers:
                 drafts=self.drafts,
                 degradation=self.degradation,
                 emit=self.tell,
+                shed=shed,
                 is_stale=is_stale,
                 name=final_stage,
                 # Scores and translations run in different threads; its calls have a lock.

@@ -61,10 +61,13 @@ class Translate(Worker):
         emit: Emit,
         glossaries: GlossaryStore | None = None,
         scorer: Scorer | None = None,
+        shed: bool = True,
         is_stale: Callable[[Utterance], bool] = lambda _: False,
         name: str = "translate",
     ) -> None:
-        """`is_stale` tells whether speech has returned to an utterance since."""
+        """`is_stale` tells whether speech has returned to an utterance since. `shed`: it weighs
+        fewer answers while another caption waits.
+        """
         super().__init__(name, emit)
         self.settings = settings
         """Current settings, set by the main thread. A change applies from the next draft."""
@@ -72,6 +75,7 @@ class Translate(Worker):
         self._written = OutputLanguage(self._lang)
         self._glossaries = glossaries
         self._scorer = scorer
+        self._shed = shed
         self._translator = translator
         self._drafts = drafts
         self._degradation = degradation
@@ -210,8 +214,12 @@ class Translate(Worker):
         # on: then the screens keep the text that they already show.
         is_over = draft.transcript.goes_on < HALF
         may_stream = final.stream and is_over and not self.settings.church.hold_doubtful
-        # If another caption waits, there is time for one answer only.
-        searches = final.search and self._scorer is not None and self._drafts.empty()
+        searches = final.search and self._scorer is not None
+        rivals = _texts(draft)
+        # The draft itself is always weighed: a first answer alone is no better than it
+        # (docs/decisions/074).
+        if self._shed and not self._drafts.empty():
+            rivals = (draft.text,) * bool(rivals)
         # With several answers it is not known yet which one will be chosen.
         may_stream = may_stream and (not searches or self._took_s > _SLOW_S)
         previous = self.previous.before(draft.transcript, self.settings.church)
@@ -229,7 +237,7 @@ class Translate(Worker):
                     standing=Standing(target=draft.stable, was_final=draft.was_final)
                     if final.stability == "calm"
                     else None,
-                    rivals=_texts(draft) if searches else None,
+                    rivals=rivals if searches else None,
                     previous=previous,
                 ),
                 church=self.settings.church,

@@ -227,10 +227,8 @@ class Gemma:
                 if others is not None and len(cut) > 1:
                     others = (own,) * bool(own)
                 done = self._part(
-                    part, check, grow, own, shown, wanted=terms,
-                    # The limit is for all sentences together.
-                    quick_s=_QUICK_S / len(cut), rivals=others, previous=previous,
-                )  # fmt: skip
+                    part, check, grow, own, shown, wanted=terms, rivals=others, previous=previous
+                )
                 parts.append(done)
                 is_known = self._has_time and done.stopped == "end"
                 previous = SentencePair(part, done.text) if is_known else None
@@ -252,7 +250,6 @@ class Gemma:
         standing: Standing | None = None,
         *,
         wanted: Sequence[WantedTerm] = (),
-        quick_s: float = _QUICK_S,
         rivals: Sequence[str] | None = None,
         previous: SentencePair | None = None,
     ) -> Translation:
@@ -278,7 +275,7 @@ class Gemma:
         guesses = self._draft(draft, standing)
         written = decoding.write(guesses, words.add)
         # After a slow first answer, several more would be late.
-        is_quick = time.monotonic() - began_s < quick_s
+        is_quick = time.monotonic() - began_s < _QUICK_S
         made = written.tokens
         kept = repetition.cut(made, written.loop, repeats) if written.loop else made
         text = self._text(kept)

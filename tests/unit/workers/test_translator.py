@@ -411,6 +411,25 @@ def test_of_each_sentence_the_best_is_chosen() -> None:
     assert caption.translation.avg_logprob == pytest.approx(-0.3)
 
 
+@pytest.mark.parametrize(("shed", "weighed"), [(True, ("hermano",)), (False, ("uno", "dos"))])
+def test_while_another_caption_waits_only_the_draft_is_weighed(
+    shed: bool, weighed: tuple[str, ...]
+) -> None:
+    asked: list[tuple[str, ...] | None] = []
+
+    class Notes(FakeTranslator):
+        def translate(self, text: str, request: TranslationRequest = PLAIN) -> Translation:
+            asked.append(request.rivals)
+            return super().translate(text, request)
+
+    made = worker(Notes("gemma"), count=0)
+    made._scorer, made._shed = Prefers("amén"), shed  # an end mark waits as a caption does
+    alternatives = (Alternative("uno", -1.0, -1.0), Alternative("dos", -1.0, -1.0))
+    found = Translation("hermano", "marian", alternatives=alternatives)
+    made.take((replace(draft(1), text="hermano", translation=found), time.monotonic()))
+    assert asked == [weighed]
+
+
 @pytest.mark.parametrize(
     ("scorer", "stable", "second", "chosen"),
     [
