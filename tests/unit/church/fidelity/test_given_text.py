@@ -31,6 +31,7 @@ def test_translators_get_references_as_they_are_printed() -> None:
             "We paid a 75-dollar fee, all in one-dollar bills.",
         ),
         ("Come at 9 a clock.", "Come at 9 o'clock."),
+        ("There's like 230 of you, and I'm 34.", "There's about 230 of you, and I'm 34 years old."),
         (
             "Supper is at 630, study from 7.15 until 8.30.",
             "Supper is at 6:30, study from 7:15 until 8:30.",
