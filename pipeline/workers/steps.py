@@ -96,7 +96,8 @@ def _given(
     if standing is None or not standing.source:
         return said, request
     committed = given(text[: standing.source], lang, church)
-    if not re.match(rf"{re.escape(committed)}[.,;:!?]?(\s|$)", said):
+    is_beginning = said.startswith(committed)
+    if not is_beginning or not re.match(r"[.,;:!?]?(\s|$)", said[len(committed) :]):
         return text, request
     return said, replace(request, standing=replace(standing, source=len(committed)))
 
