@@ -224,6 +224,8 @@ class NameWords(_Table):
     """Words before a name: "Brother", "Pastor"."""
     addressed: Words
     """Words after a name and a comma that address a person: "Grace, would you"."""
+    asked: re.Pattern[str] | None = None
+    """A request of a prayer with the name of God behind it; three groups; case-sensitive."""
 
 
 class SpellingRules(_Table):

@@ -17,6 +17,7 @@ from pipeline.church.scripture.number_words import WORDS as NUMBER_WORDS
 from pipeline.church.scripture.number_words import read
 from pipeline.church.scripture.tokens import Tokens
 from pipeline.config.schema import Church
+from pipeline.core.language_words import WORDS
 
 _LEAST = 100
 """Smaller numbers stay words: the starter translators know "thirty-three", not "a hundred"."""
@@ -37,7 +38,25 @@ def given(text: str, lang: str, church: Church | None = None) -> str:
         text = references.spelled(text, lang)
     if church is None or church.numbers:
         text = in_digits(text, lang)
-    return plainly(text, lang) if church is None or church.idioms else text
+    if church is None or church.idioms:
+        text = plainly(_god_first(text, lang), lang)
+    return text
+
+
+def _god_first(text: str, lang: str) -> str:
+    """Return a text with "Lord, bring them home" instead of "Bring them home, Lord".
+
+    Small translators then know that one is asked, not the hall: "trae", not "traigan".
+    """
+    words = WORDS[lang].names if lang in WORDS else None
+    if words is None or words.asked is None:
+        return text
+
+    def turned(found: re.Match[str]) -> str:
+        before, request, name = found[1] or "", found[2], found[3]
+        return f"{before}{name}, {request[0].lower()}{request[1:]}"
+
+    return words.asked.sub(turned, text)
 
 
 def prepare(langs: Sequence[str]) -> None:

@@ -85,3 +85,18 @@ def test_translators_get_numbers_in_digits(said: str, written: str) -> None:
 )
 def test_what_is_no_number_or_is_translated_well_stays(said: str) -> None:
     assert given(said, "en") == said
+
+
+@pytest.mark.parametrize(
+    ("said", "turned"),
+    [
+        ("Bring them home, Lord.", "Lord, bring them home."),
+        ("You know. And open doors, God, and help.", "You know. And God, open doors, and help."),
+        ("He said, Bring it, Lord.", "He said, Bring it, Lord."),
+        ("Be with Tom, God's man.", "Be with Tom, God's man."),
+        ("We thank you, Father.", "We thank you, Father."),
+    ],
+)
+def test_a_prayer_names_god_first(said: str, turned: str) -> None:
+    assert given(said, "en") == turned
+    assert given("Tráelos a casa, Señor.", "es") == "Tráelos a casa, Señor."
