@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from pipeline.core.languages import LANGUAGES, words_of_all
 from pipeline.core.types import Recognition
@@ -38,6 +39,10 @@ to 0.25 in Spanish, from 0.3 in English. Not used below 1.5 s, which may be any 
 UNSURE_OTHER_LANG_PROB = 0.25
 """The same limit if Whisper is unsure of its text."""
 
+_FAST_WORDS_A_SECOND = 4.5
+"""Faster than a preacher who repeats a sentence."""
+
+_SENTENCE = 6
 _LETTERS_A_WORD = 4
 _LANG_S = 1.5
 _LOOP_COUNT = 4
@@ -90,6 +95,29 @@ def reason(recognition: Recognition, text: str, level_dbfs: float, duration_s: f
     }
     # The first match in the order above, since the record and the log have one reason.
     return next((sign for sign, seen in signs.items() if seen), "")
+
+
+def said_once(recognition: Recognition, duration_s: float) -> Recognition:
+    """Return a recognition with one round of a repeated sentence, if all are too fast to be said.
+
+    Whisper writes a sentence twice or more where it does not find the end of the sound.
+    """
+    said = recognition.text.split()
+    loop = repetition.longest([" ".join(words(each)) for each in said], max_period=len(said))
+    too_fast = len(said) > _FAST_WORDS_A_SECOND * duration_s
+    if not too_fast or loop.period < _SENTENCE or loop.length < _LOOP_SHARE * len(said):
+        return recognition
+    end = loop.start + loop.period
+    rest = said[loop.start + loop.length :]
+    # The last round may be cut off.
+    kept = said[:end] if rest == said[loop.start :][: len(rest)] else said[:end] + rest
+    heard = [each.text.strip() for each in recognition.words[: len(kept)]]
+    return replace(
+        recognition,
+        text=" ".join(kept),
+        words=recognition.words[: len(kept)] if heard == kept else (),
+        compression_ratio=repetition.compression_ratio(" ".join(kept)),
+    )
 
 
 def _spoken(found: Sequence[str]) -> float:

@@ -10,9 +10,10 @@ from dataclasses import replace
 from pipeline.audio.level import level_dbfs, peak_dbfs
 from pipeline.church.fidelity.given_text import given
 from pipeline.config.schema import Church
-from pipeline.core.types import HEARD, Caption, Span, Transcript, Utterance
+from pipeline.core.types import HEARD, SAMPLE_RATE, Caption, Span, Transcript, Utterance
 from pipeline.dictionary.glossary_store import GlossaryStore
 from pipeline.engines.protocols import PLAIN, Recognizer, TranslationRequest, Translator
+from pipeline.text.hallucinations import said_once
 from pipeline.text.words import SHOWN_WORD, UNSPACED
 
 
@@ -31,6 +32,8 @@ def transcribe(
     start_s = time.monotonic()
     # An eager utterance is recognized as a final: if silence lasts, its text is the final's.
     recognition = recognizer.recognize(utterance.pcm, final=utterance.is_whole, prefix=prefix)
+    if utterance.is_whole:
+        recognition = said_once(recognition, len(utterance.pcm) / SAMPLE_RATE)
     # A recognizer with a fallback sets the engine that was used.
     recognition = replace(recognition, engine=recognition.engine or recognizer.name)
     return Transcript(

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from pipeline.core.resources import bundled
-from pipeline.core.types import Recognition
-from pipeline.text.hallucinations import reason
+from pipeline.core.types import Recognition, Word
+from pipeline.text.hallucinations import reason, said_once
 
 SPOKEN_DBFS = -22.0
 QUIET_DBFS = -55.0
@@ -123,6 +123,7 @@ FRIENDS = "Dear friends, welcome to my church!"
 HALF_SPANISH = "The Swiss nel cul to arrakomina en el salón, y los niños pueden ir a la escuela."
 """Output of Whisper base for a Spanish sentence with the language set to English."""
 CITY = "We go up to the city, we go up to the house, we go up to the city."
+LOAF = "Walter says he burned the first loaf, so be thankful you're getting the second."
 FOX = "the quick brown fox jumps over the lazy dog and runs away from us"
 ORGAN, SPANISH = "I'm gonna go back to the room.", "The Buddha has been able to take the throne."
 """What the real Whisper guesses for an organ and for Spanish."""
@@ -205,3 +206,26 @@ def test_what_models_write_over_silence_in_other_languages_is_not_shown(text: st
 )  # fmt: skip
 def test_what_a_church_says_in_other_languages_stays_in_doubt(text: str) -> None:
     assert judge(text, avg_logprob=-0.9) == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "duration_s", "kept"),
+    [
+        # As Whisper base wrote it.
+        (f"{LOAF} {LOAF} Walter says he burned the", 4.8, LOAF),
+        (f"Friends, {LOAF} {LOAF}", 4.8, f"Friends, {LOAF}"),
+        (f"{LOAF} {LOAF} And we laughed.", 5.0, f"{LOAF} And we laughed."),
+        # A preacher who says it twice needs the time.
+        (f"{LOAF} {LOAF}", 8.0, f"{LOAF} {LOAF}"),
+        ("Go, go, go, go, go, go, go.", 1.0, "Go, go, go, go, go, go, go."),
+    ],
+)
+def test_a_sentence_that_is_written_twice_is_shown_once(
+    text: str, duration_s: float, kept: str
+) -> None:
+    words = tuple(Word(f" {each}", 0.9) for each in text.split())
+    once = said_once(Recognition(text, words=words, compression_ratio=2.6), duration_s)
+    assert once.text == kept
+    if kept != text and text.startswith(kept):
+        assert (once.compression_ratio or 9.0) < 2.0
+        assert " ".join(each.text.strip() for each in once.words) == kept
