@@ -43,6 +43,8 @@ _FAST_WORDS_A_SECOND = 4.5
 """Faster than a preacher who repeats a sentence."""
 
 _SENTENCE = 6
+"""Words of the shortest sentence whose second round is taken for the recognizer's."""
+
 _LETTERS_A_WORD = 4
 _LANG_S = 1.5
 _LOOP_COUNT = 4
@@ -103,9 +105,10 @@ def said_once(recognition: Recognition, duration_s: float) -> Recognition:
     Whisper writes a sentence twice or more where it does not find the end of the sound.
     """
     said = recognition.text.split()
+    if len(said) <= _FAST_WORDS_A_SECOND * duration_s:
+        return recognition
     loop = repetition.longest([" ".join(words(each)) for each in said], max_period=len(said))
-    too_fast = len(said) > _FAST_WORDS_A_SECOND * duration_s
-    if not too_fast or loop.period < _SENTENCE or loop.length < _LOOP_SHARE * len(said):
+    if loop.period < _SENTENCE or loop.length < _LOOP_SHARE * len(said):
         return recognition
     end = loop.start + loop.period
     rest = said[loop.start + loop.length :]
