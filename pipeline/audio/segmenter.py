@@ -88,6 +88,20 @@ class Segmenter:
         """The id of the final that speech may still continue."""
         return self._closed.id if self._closed else None
 
+    @property
+    def awaits_text(self) -> bool:
+        """Whether the text of the last speech decides what comes next, and is not known yet."""
+        told, opened, eager = self._told or (0, 0, 0.0), self._open, self._eager
+        if opened is None:
+            return False
+        if self._closed is not None:
+            return told[0] != self._closed.id
+        # The next block cuts it where a sentence ends, which a partial tells.
+        if len(opened) == self._limit_blocks - 1:
+            return True
+        is_pause = opened.silence >= self._silence_blocks
+        return is_pause and eager is not None and told[:2] != (eager.id, eager.revision)
+
     def push(self, block: AudioBlock, probability: float) -> list[Utterance]:
         """Take the next block and its speech probability; return the utterances now ready."""
         out: list[Utterance] = []

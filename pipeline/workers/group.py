@@ -82,6 +82,7 @@ class WorkerGroup:
             origin_s=origin_s,
             # A recording may be silent for minutes; a microphone in a room never is.
             zeros_mean_lost=not settings.audio.input,
+            waits_for_text=not self.may_shed,
             utterances=self._utterances,
             degradation=degradation,
             emit=emit,

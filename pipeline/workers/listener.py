@@ -26,6 +26,8 @@ LOUD_DBFS = -45.0
 """A louder block may be speech. Speech is at least 15 dB above this level."""
 
 _REST_S = (2.0, 60.0)
+_TEXT_S = 30.0
+"""A recognizer that takes longer for an utterance hangs."""
 
 
 class FallbackDetector:
@@ -108,11 +110,13 @@ class Listen(Worker):
         song: SongMode = "auto",
         origin_s: float = 0.0,
         zeros_mean_lost: bool = False,
+        waits_for_text: bool = False,
     ) -> None:
         """Audio times continue from `origin_s`.
 
         `song` is the setting; without `songs` only operators can hold captions during song.
         `zeros_mean_lost`: True for a microphone, which is lost if it gives only zeros; a file may.
+        `waits_for_text`: True for a file that is played faster than its text can come.
         """
         super().__init__("listen", emit)
         self._source = source
@@ -126,6 +130,7 @@ class Listen(Worker):
         self._meter: list[AudioBlock] = []
         self._told_bad = False
         self._zeros_mean_lost = zeros_mean_lost
+        self._waits_for_text = waits_for_text
         self._zeros_s = 0.0
         self._has_sounded = False
         self._mutes = 0
@@ -337,6 +342,9 @@ class Listen(Worker):
             self._tell_song(held=False, at_s=first)
         for block, speech in passage.heard:
             self._send(self._segmenter.push(block, speech), now_at_zero)
+            # In a service the text comes in time.
+            if self._waits_for_text and self._segmenter.awaits_text:
+                self._utterances.wait_until_done(_TEXT_S)
 
     def _tell_song(self, *, held: bool, at_s: float) -> None:
         by: Literal["detector", "operator"]

@@ -136,6 +136,7 @@ class UtteranceQueue(_Asked):
         self._partial: Utterance | None = None
         self._eager: Utterance | None = None
         self._resumed: dict[int, int] = {}
+        self._is_idle = False
         self.replaced_partials = 0
 
     def __len__(self) -> int:
@@ -204,9 +205,12 @@ class UtteranceQueue(_Asked):
         A partial may wait while the quick translator translates a retranslation.
         """
         with self._changed:
+            self._is_idle = True
+            self._changed.notify_all()
             self._changed.wait_for(
                 lambda: self._finals or self._asked or self._partial or self._closed
             )
+            self._is_idle = False
             if self._finals:
                 self._changed.notify_all()
                 return self._finals.popleft()  # `put` may wait for the room
@@ -214,6 +218,14 @@ class UtteranceQueue(_Asked):
                 return self._asked.popleft()
             partial, self._partial = self._partial, None
             return partial
+
+    def wait_until_done(self, most_s: float) -> None:
+        """Wait until everything is taken and processed, `most_s` at most."""
+        with self._changed:
+            self._changed.wait_for(
+                lambda: (self._is_idle and not (self._finals or self._partial)) or self._closed,
+                most_s,
+            )
 
     def discard(self) -> None:
         """Discard everything that waits."""

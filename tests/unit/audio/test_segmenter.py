@@ -445,6 +445,33 @@ def test_what_an_earlier_text_told_does_not_hold_for_a_later_one() -> None:
     assert [u.cause for u in out if u.id == 1 and u.final] == ["silence"]
 
 
+@pytest.mark.parametrize(
+    ("vad", "blocks", "awaited"),
+    [
+        # While somebody speaks, and until a pause is long enough to end the utterance, no text decides.
+        (HOLDING, ((0.9, 20), (0.0, 9)), [26, 27, 28]),
+        # Speech after a final: its text tells whether the speech goes on.
+        (JOINING, ((0.9, 20), (0.0, 12), (0.9, 3)), [32, 33]),
+        # One block before a long utterance is cut.
+        (VAD, ((0.9, 130),), [123]),
+    ],
+)
+def test_a_text_is_awaited_where_it_decides(
+    vad: Vad, blocks: tuple[tuple[float, int], ...], awaited: list[int]
+) -> None:
+    segmenter = Segmenter(vad)
+    found = [at for at, _ in enumerate(pushed(segmenter, spread(blocks))) if segmenter.awaits_text]
+    assert found == awaited
+
+
+def test_a_text_that_has_come_is_awaited_no_more() -> None:
+    segmenter = Segmenter(HOLDING)
+    for ready in pushed(segmenter, [0.9] * 20 + [0.0] * 9):
+        for each in ready:
+            segmenter.expect_more(each, 1.0)
+        assert not segmenter.awaits_text
+
+
 def test_what_waits_for_more_is_final_when_an_operator_acts() -> None:
     segmenter, out = Segmenter(HOLDING), []
     for ready in pushed(segmenter, [0.9] * 20 + [0.0] * 9):

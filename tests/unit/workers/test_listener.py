@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Iterator
 
@@ -43,19 +44,22 @@ def listen(
     degradation: Degradation | None = None,
     *,
     zeros_mean_lost: bool = False,
+    waits_for_text: bool = False,
     songs: SongDetector | None = None,
+    vad: Vad | None = None,
 ) -> tuple[Listen, UtteranceQueue, list[Report]]:
     reports: list[Report] = []
     utterances = UtteranceQueue()
     worker = Listen(
         source=source,
         detector=FakeDetector(),
-        segmenter=Segmenter(Vad(partial_ms=500, join_ms=0)),
+        segmenter=Segmenter(vad or Vad(partial_ms=500, join_ms=0)),
         utterances=utterances,
         degradation=degradation or Degradation(),
         emit=reports.append,
         songs=songs,
         zeros_mean_lost=zeros_mean_lost,
+        waits_for_text=waits_for_text,
     )
     return worker, utterances, reports
 
@@ -87,6 +91,30 @@ def test_finals_reach_the_queue_stamped_and_are_reported_beside_the_level() -> N
     assert worker.heard_s == pytest.approx(4.5, abs=0.04)
     speaking = [report.speaking for report in reports if isinstance(report, Level)]
     assert (len(speaking), set(speaking)) == (int(4.5 * 16000) // (8 * 512), {True, False})
+
+
+@pytest.mark.parametrize(("waits", "ids"), [(True, [1]), (False, [1, 2])])
+def test_a_file_that_is_played_fast_waits_for_the_text_that_tells_how_long_a_pause_may_be(
+    waits: bool, ids: list[int]
+) -> None:
+    script = [Speech(0.5, 2.5, "one two three"), Speech(3.3, 5.0, "four five")]
+    worker, utterances, reports = listen(
+        FakeSource(pcm_of(script, 7.0)),
+        waits_for_text=waits,
+        vad=Vad(hold_ms=960, reopen_ms=0, join_ms=0, partial_ms=0),
+    )
+
+    def recognize() -> None:
+        while isinstance(said := utterances.take(), Utterance):
+            time.sleep(0.1)  # longer than it takes to read the whole file
+            # The first sentence goes on behind the pause.
+            worker._segmenter.expect_more(said, float(said.end_s < 3))
+
+    recognizer = threading.Thread(target=recognize)
+    recognizer.start()
+    run(worker)
+    recognizer.join(10)
+    assert [u.id for u in closed(reports) if u.final] == ids
 
 
 @pytest.mark.slow

@@ -69,6 +69,35 @@ def test_closing_frees_a_waiting_listener() -> None:
     assert drain(utterances) == [(1, 1), (2, 1)]
 
 
+def test_who_waits_until_all_is_done_waits_for_the_work_too() -> None:
+    utterances, done = UtteranceQueue(), threading.Event()
+    utterances.put(step(1))
+    taken = utterances.take()
+
+    def wait() -> None:
+        utterances.wait_until_done(5)
+        done.set()
+
+    threads = [threading.Thread(target=wait), threading.Thread(target=utterances.take)]
+    threads[0].start()
+    # Taken, but in work.
+    assert isinstance(taken, Utterance)
+    assert not done.wait(0.1)
+    threads[1].start()
+    assert done.wait(5)
+    utterances.close()
+    for thread in threads:
+        thread.join(5)
+
+
+def test_who_waits_until_all_is_done_waits_for_ever_neither_for_a_hang_nor_after_the_end() -> None:
+    utterances = UtteranceQueue()
+    utterances.put(step(1))
+    utterances.wait_until_done(0.01)
+    utterances.close()
+    utterances.wait_until_done(1000)
+
+
 @given(st.lists(st.booleans(), max_size=30))
 def test_every_final_comes_out_once_and_no_partial_after_the_end(kinds: list[bool]) -> None:
     utterances = UtteranceQueue()
