@@ -448,7 +448,7 @@ def test_what_an_earlier_text_told_does_not_hold_for_a_later_one() -> None:
 @pytest.mark.parametrize(
     ("vad", "blocks", "awaited"),
     [
-        # While somebody speaks, and until a pause is long enough to end the utterance, no text decides.
+        # While somebody speaks, and in a short pause, no text decides.
         (HOLDING, ((0.9, 20), (0.0, 9)), [26, 27, 28]),
         # Speech after a final: its text tells whether the speech goes on.
         (JOINING, ((0.9, 20), (0.0, 12), (0.9, 3)), [32, 33]),
