@@ -209,6 +209,7 @@ class Translate(Section):
     also_spoken: tuple[Lang, ...] = ()
     target: Lang = "es"
     interpreter: Annotated[Literal["shown", "hidden"], LIVE] = "shown"
+    address: Annotated[Literal["", "plural", "formal", "familiar"], LIVE] = ""
     partial: Partial = Partial()
     final: Final = Final()
     compare: Compare = Compare()

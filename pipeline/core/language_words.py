@@ -228,6 +228,25 @@ class NameWords(_Table):
     """A request of a prayer with the name of God behind it; three groups; case-sensitive."""
 
 
+class AddressWords(_Table):
+    """[address]: how a preacher addresses the congregation."""
+
+    plural: str
+    """A sentence to several people. The three mean the same in every file."""
+    formal: str
+    """A sentence to one person, politely."""
+    familiar: str
+    """A sentence to a friend."""
+    you: Pattern | None = None
+    """Words for the person addressed, in a spoken language whose word does not tell which."""
+    god: Pattern | None = None
+    """God is addressed."""
+    amen: Pattern | None = None
+    """The end of a prayer."""
+    quoted: Pattern | None = None
+    """Before words that somebody said to somebody else."""
+
+
 class SpellingRules(_Table):
     """[spelling]"""
 
@@ -245,6 +264,7 @@ class LanguageWords(_Table):
     names: NameWords | None = None
     negation: NegationWords | None = None
     inflection: InflectionWords | None = None
+    address: AddressWords | None = None
     spelling: SpellingRules | None = None
 
 

@@ -20,6 +20,7 @@ from pipeline.engines.process.sharing import is_there
 from pipeline.engines.protocols import TranslationRequest, Translator
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.text.language_check import gibberish
+from pipeline.workers.address import Addressing
 from pipeline.workers.base import FAULTS_IN_A_ROW, Worker, WorkLog, is_unusable
 from pipeline.workers.commits import Commitments
 from pipeline.workers.degradation import Degradation
@@ -64,6 +65,7 @@ class QuickPass:
         self._glossaries = glossaries
         self._is_needed = is_needed
         self._backoff = Backoff(after=FAULTS_IN_A_ROW, first_s=_REST_S[0], most_s=_REST_S[1])
+        self._addressing = Addressing()
         self.commits = Commitments()
         self.reopened: Reopened | None = None
         """Set by the main thread: the newest final on screen that speech has returned to."""
@@ -230,7 +232,11 @@ class QuickPass:
                 translator,
                 transcript,
                 lang=self.settings.translate.target,
-                request=TranslationRequest(standing=standing, rivals=() if searches else None),
+                request=TranslationRequest(
+                    standing=standing,
+                    rivals=() if searches else None,
+                    previous=self._addressing.before(transcript, self.settings.translate),
+                ),
                 church=self.settings.church,
                 glossaries=self._glossaries,
             )

@@ -24,6 +24,7 @@ from pipeline.records.quality import agreement
 from pipeline.text.commit_policy import revised_words
 from pipeline.text.language_check import OutputLanguage, gibberish
 from pipeline.text.sentences import HALF, split
+from pipeline.workers.address import Addressing
 from pipeline.workers.base import FAULTS_IN_A_ROW, Worker, WorkLog
 from pipeline.workers.degradation import Degradation
 from pipeline.workers.previous import PreviousCaptions
@@ -85,6 +86,7 @@ class Translate(Worker):
         self._is_stale = is_stale
         self._makes_way = False  # the current work can wait for drafts
         self.previous = PreviousCaptions()
+        self._addressing = Addressing()
         # The engine calls it repeatedly in this thread while it works.
         translator.is_cancelled = self._is_cancelled
         self.work_log = WorkLog()
@@ -177,6 +179,9 @@ class Translate(Worker):
             self._translator,
             request.transcript,
             lang=self._lang,
+            request=TranslationRequest(
+                previous=self._addressing.before(request.transcript, self.settings.translate)
+            ),
             church=self.settings.church,
             glossaries=self._glossaries,
         )
@@ -222,7 +227,8 @@ class Translate(Worker):
             rivals = (draft.text,) * bool(rivals)
         # With several answers it is not known yet which one will be chosen.
         may_stream = may_stream and (not searches or self._took_s > _SLOW_S)
-        previous = self.previous.before(draft.transcript, self.settings.church)
+        shown = self._addressing.before(draft.transcript, self.settings.translate)
+        previous = shown or self.previous.before(draft.transcript, self.settings.church)
         try:
             caption = translate(
                 self._translator,
