@@ -17,6 +17,8 @@ from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from functools import lru_cache
 
+from rapidfuzz.distance import Levenshtein
+
 from pipeline.core.types import Word
 from pipeline.dictionary.rules import Rule, key
 from pipeline.text.commit_policy import common_beginning
@@ -32,7 +34,16 @@ _LONG = 5
 _PLAIN = 4
 """From this many consonants on, words without a capital may match: few others share them."""
 _SPELLINGS = (
-    *(("ph", "f"), ("ck", "k"), ("qu", "k"), ("sch", "s"), ("sh", "s"), ("ch", "k"), ("th", "t")),
+    *(
+        ("pph", "f"),
+        ("ph", "f"),
+        ("ck", "k"),
+        ("qu", "k"),
+        ("sch", "s"),
+        ("sh", "s"),
+        ("ch", "k"),
+        ("th", "t"),
+    ),
     *(("gh", "g"), ("wh", "w"), ("x", "ks"), ("q", "k"), ("z", "s"), ("j", "g"), ("v", "f")),
 )
 _SOFT = re.compile(r"c(?=[eiy])")
@@ -47,8 +58,21 @@ _SYLLABLE = 2
 """A longer small word is no part of a name: "saw the throng" is no Sterling."""
 _UNSURE = 0.5
 """Below this probability of a word the recognizer was unsure of it."""
+GARBLED = 0.3
+"""Below this probability a word that does not exist is a name that the recognizer does not know."""
+_MOST_GARBLED = 2
+_ALIKE_GARBLED, _AWAY = 0.55, 0.1
+"""Smallest share of letters in the same order, and what each other sound takes from it."""
+_OUTLINE = 4
+"""Shortest outline of a garbled name."""
+_OUTLINE_LONG = 6
+"""From this length on, one sound of it may be missing, added or changed."""
 _INSIDE = re.compile(r"[^.!?\"“\s]\s+$")
 """Text before a word that is not the first of a sentence."""
+_VOWELS = re.compile(r"[aeiou]+")
+_SILENT_END = re.compile(r"(?<=[a-z]{2})e$")
+_MUTE = re.compile(r"[hwy]")
+_ALIKE_SOUNDS = str.maketrans("bdgmvz", "ptknfs")
 _TWICE = re.compile(r"(.)\1+")
 _ENDINGS = ("s", "es", "e")
 """With or without one of these a word is another form of a name: "Philistines", "Samaritaine"."""
@@ -57,6 +81,26 @@ _ENDINGS = ("s", "es", "e")
 def skeleton(text: str) -> str:
     """Return the consonants of a text, roughly by sound: "Nebuchadnezzar" is "nbkdnsr"."""
     return _TWICE.sub(r"\1", _SILENT.sub("", _sounded(text)))
+
+
+@lru_cache(maxsize=4096)
+def outline(text: str) -> str:
+    """Return the consonants of a text, roughly, with "a" for each vowel between them.
+
+    Consonants that are often confused are one: "Jehoshaphat" and "Jehosabat" are "kasapat".
+    """
+    sound = _MUTE.sub("", _SILENT_END.sub("", _sounded(text))).translate(_ALIKE_SOUNDS)
+    return _TWICE.sub(r"\1", _VOWELS.sub("a", sound).replace("f", "p"))
+
+
+@lru_cache(maxsize=4096)
+def _consonants(text: str) -> str:
+    return _TWICE.sub(r"\1", _VOWELS.sub("", _audible(text)))
+
+
+@lru_cache(maxsize=4096)
+def _audible(text: str) -> str:
+    return _sounded(text).replace("y", "i").replace("h", "").replace("w", "")
 
 
 @lru_cache(maxsize=2048)
@@ -131,6 +175,54 @@ class NearNames:
                 near[" ".join(heard[first:end])] = f"{name}{ending}"
         return near
 
+    def sounding(
+        self, text: str, garbled: Collection[int], known: Collection[str]
+    ) -> dict[str, str]:
+        """Return the words of a text that do not exist, one or two in a row, with the name that
+        sounds alike.
+
+        `garbled`: the indexes of words below `GARBLED`, `known`: the words that exist.
+        """
+        heard = [key(match.group()) for match in WORD.finditer(text)]
+        near: dict[str, str] = {}
+        at = 0
+        while at < len(heard):
+            end = at
+            while end in garbled and end < len(heard):
+                end += 1
+            words = heard[at:end]
+            bare = {word.removesuffix("'s") for word in words}
+            # More are no name. Where one of two is replaced, the other one was a part of it.
+            if (
+                0 < len(words) <= _MOST_GARBLED
+                and any(word not in known for word in bare)
+                and not any(map(self._is_form, bare))
+            ):
+                joined, possessive = "".join(words), words[-1].endswith("'s")
+                # "Seela's" may be Silas.
+                ways = [(joined, "")] + [(joined.removesuffix("'s"), "'s")] * possessive
+                _, name, ending = max((*self._sounds_like(word), ending) for word, ending in ways)
+                if name:
+                    near[" ".join(words)] = f"{name}{ending}"
+            at = max(end, at + 1)
+        return near
+
+    def _sounds_like(self, word: str) -> tuple[float, str]:
+        """Return the similarity and the name of the likest name; 0.0 and "" if none is alike."""
+        sound, letters = outline(word), _audible(word)
+        best, name = 0.0, ""
+        for low, (written, _) in self.names.items():
+            own = outline(low)
+            away = Levenshtein.distance(sound, own, score_cutoff=1)
+            if len(own) < _OUTLINE or away > (len(own) >= _OUTLINE_LONG):
+                continue
+            # Sounds that `outline` takes for one: in a short name they are different.
+            other = Levenshtein.distance(_consonants(word), _consonants(low))
+            alike = _alike(letters, _audible(low)) - _AWAY * (away + other)
+            if other <= away + (len(own) > _OUTLINE) and alike > max(best, _ALIKE_GARBLED):
+                best, name = alike, written
+        return best, name
+
     def _nearest(self, words: list[str], *, as_name: bool, is_strict: bool) -> tuple[float, str]:
         """Return the similarity and the name of the nearest match; 0.0 and "" if none."""
         is_none = all(word in self.words for word in words)
@@ -196,8 +288,8 @@ def _names_in(rule: Rule, common: frozenset[str]) -> list[str]:
     ]
 
 
-def unsure_words(text: str, heard: Sequence[Word]) -> frozenset[int]:
-    """Return the indexes of the words of a text that a recognizer was unsure of.
+def unsure_words(text: str, heard: Sequence[Word], below: float = _UNSURE) -> frozenset[int]:
+    """Return the indexes of the words of a text whose probability is lower.
 
     None of them if its words do not match the text.
     """
@@ -205,7 +297,7 @@ def unsure_words(text: str, heard: Sequence[Word]) -> frozenset[int]:
     rated = [(word, each.probability) for each in heard for word in WORD.findall(each.text)]
     if [word for word, _ in rated] != WORD.findall(text):
         return frozenset()
-    return frozenset(at for at, (_, probability) in enumerate(rated) if probability < _UNSURE)
+    return frozenset(at for at, (_, probability) in enumerate(rated) if probability < below)
 
 
 def _alike(one: str, other: str) -> float:

@@ -66,13 +66,18 @@ def parse_rules(toml_text: str, name: str) -> tuple[Rule, ...]:
 
     Raises DictionaryError, which names the file, the rule and the fix.
     """
-    top = Table(read_toml(toml_text, name), {"lists", "names", "rule"}, name)
+    top = Table(read_toml(toml_text, name), {"lists", "names", "bible_names", "rule"}, name)
     words = lists_of(top, name)
-    names = [" ".join(each.split()) for each in top.texts("names") if key(each)]
-    # A name's rule does not change the name: it is a hotword, and `near_names` uses it.
+    # A name's rule does not change the name: `near_names` uses it, and the church's are hotwords.
+    names = {
+        " ".join(each.split()): section == "names"
+        for section in ("bible_names", "names")
+        for each in top.texts(section)
+        if key(each)
+    }
     rules = [
-        Rule(f"name-{_default_id(each)}", (each,), each, hotword=True, source=name)
-        for each in dict.fromkeys(names)
+        Rule(f"name-{_default_id(each)}", (each,), each, hotword=is_own, source=name)
+        for each, is_own in names.items()
     ]
     ids = {rule.id for rule in rules}
     heard: dict[str, str] = {}

@@ -18,7 +18,7 @@ from pipeline.core.resources import bundled
 from pipeline.core.types import Word
 from pipeline.dictionary.glossary_store import GlossaryStore, read_own, write_own
 from pipeline.dictionary.matcher import Lexicon, compile_lexicon
-from pipeline.dictionary.near_names import NearNames, names_of, unsure_words
+from pipeline.dictionary.near_names import GARBLED, NearNames, names_of, unsure_words
 from pipeline.dictionary.rules import Rule, appended, free_id, key, parse_rules, without
 
 OWN = "dictionary.toml"
@@ -125,9 +125,13 @@ class Dictionary:
         notes = self.names
         if notes and (near := notes.found(text, unsure, self._common, self._known)):
             lexicon = lexicon.also(near, "notes")
+        garbled = unsure_words(text, words, GARBLED)
         for names in names_of(lexicon.rules, self._common, str(self.own)) if unsure else ():
-            if near := names.found(text, unsure, self._common):
-                lexicon = lexicon.also(near, "heard")
+            near = names.found(text, unsure, self._common)
+            # Without a list of words every word would be one that does not exist.
+            if self._known:
+                near = names.sounding(text, garbled, self._known) | near
+            lexicon = lexicon.also(near, "heard")
         return lexicon
 
     @property

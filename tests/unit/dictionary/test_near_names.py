@@ -6,12 +6,13 @@ import re
 
 import pytest
 
+from pipeline.config.schema import Settings
 from pipeline.core.resources import bundled
 from pipeline.core.types import Word
 from pipeline.dictionary.matcher import compile_lexicon
 from pipeline.dictionary.near_names import names_of, near_names, unsure_words
 from pipeline.dictionary.rules import Rule, parse_rules
-from pipeline.dictionary.store import common_words
+from pipeline.dictionary.store import Dictionary, common_words, known_words
 from tests.support.corrections import corrected
 from tests.support.paths import ROOT
 
@@ -167,6 +168,64 @@ def test_a_name_of_its_own_is_no_name_of_the_church_however_unsure() -> None:
         "sara": "Zara",
         "carin": "Karen",
     }
+
+
+SHIPPED = Dictionary(Settings())
+
+
+def as_shipped(said: str, probability: float) -> str:
+    """Correct a text with the shipped names; words in brackets have this probability."""
+    words = [
+        Word(f" {word.strip('[]')}", probability if "[" in word else 0.9) for word in said.split()
+    ]
+    text = "".join(each.text for each in words).strip()
+    return corrected(SHIPPED.lexicon_for(text, words), text).text
+
+
+@pytest.mark.parametrize(
+    ("said", "written"),
+    [
+        # As Whisper base heard them.
+        ("The [Nihemaya] turned around.", "The Nehemiah turned around."),
+        ("Look at [sambalat] for a minute.", "Look at Sanballat for a minute."),
+        ("[Mikkaya] didn't say a word.", "Micaiah didn't say a word."),
+        ("Then [obi] [daya] turned around.", "Then Obadiah turned around."),
+        ("Look at [Jehushapat] for a minute.", "Look at Jehoshaphat for a minute."),
+        ("Then, [barrack] walked away.", "Then, Barak walked away."),
+        ("[Zippura's] sons came.", "Zipporah's sons came."),
+    ],
+)
+def test_a_word_that_does_not_exist_is_the_name_of_the_bible_that_sounds_like_it(
+    said: str, written: str
+) -> None:
+    assert as_shipped(said, 0.1) == written
+    sure = said.replace("[", "").replace("]", "")
+    assert as_shipped(said, 0.35) == sure
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Then [Alicia] walked away.",  # a name that exists
+        "He ate a [gibbous] thing.",
+        "Our friend [Kowalczyk] came.",
+        "[and] [Jair] [Shaffert] turned around.",
+        "Look at [leave] for a minute.",
+    ],
+)
+def test_what_exists_or_sounds_like_nobody_stays(said: str) -> None:
+    assert as_shipped(said, 0.01) == said.replace("[", "").replace("]", "")
+
+
+@pytest.mark.slow
+def test_with_every_rare_word_garbled_one_sentence_in_a_thousand_gets_a_name() -> None:
+    _, others = names_of(SHIPPED.lexicon.rules, common_words("en"), "own")
+    known = known_words("en")
+    lines = (ROOT / "training/data/church_talk.tsv").read_text("utf-8").splitlines()[1::50]
+    texts = [line.split("\t")[0] for line in lines]
+    named = [found for text in texts if (found := others.sounding(text, range(99), known))]
+    assert len(texts) > 4000
+    assert len(named) < len(texts) / 1000, named
 
 
 def test_words_that_are_not_those_of_the_text_tell_nothing() -> None:

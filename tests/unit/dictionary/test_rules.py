@@ -59,7 +59,11 @@ def test_a_file_without_rules_is_fine(text: str) -> None:
     [
         ("[[rule]]\nhear = holy", "dictionary-not-toml", ["line 2", "double quotes"]),
         ("[[rules]]", "dictionary-unknown-key", ["'rules'", "Did you mean 'rule'?"]),
-        ("title = 'x'", "dictionary-unknown-key", ["'title'", "Known: lists, names, rule."]),
+        (
+            "title = 'x'",
+            "dictionary-unknown-key",
+            ["'title'", "Known: bible_names, lists, names, rule."],
+        ),
         (
             "[[rule]]\nhear='a'\nwrite='b'\n[[rule]]\nhera='a'",
             "dictionary-unknown-key",

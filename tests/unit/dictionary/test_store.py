@@ -27,8 +27,10 @@ from tests.support.examples import examples
 from tests.support.paths import ROOT
 
 FILE = ROOT / "dictionary" / "en.toml"
-RULES = parse_rules(FILE.read_text(encoding="utf-8"), FILE.name)
-LEXICON = compile_lexicon(RULES)
+SHIPPED = parse_rules(FILE.read_text(encoding="utf-8"), FILE.name)
+LEXICON = compile_lexicon(SHIPPED)
+# A name has no example: its rule changes nothing.
+RULES = [rule for rule in SHIPPED if rule.hear != (rule.write,)]
 HOTWORDS = 40
 """The number of hot words that the recognizer gets."""
 
@@ -344,7 +346,9 @@ def test_whatever_is_added_the_file_stays_valid(
             added.append(church.add(heard, write, UTC_NOW))
         except DictionaryError as error:
             refused.add(error.code)
-    assert refused <= {"dictionary-empty-phrase", "dictionary-duplicate-phrase"}
+    assert refused <= {
+        "dictionary-empty-phrase", "dictionary-duplicate-phrase", "dictionary-missing-key"
+    }  # fmt: skip
     rules = parse_rules(church.own.read_text(), "own") if added else ()
     assert [(r.id, r.hear[0]) for r in rules] == [(rule.id, rule.hear[0]) for rule, _ in added]
     for _, text in reversed(added):
