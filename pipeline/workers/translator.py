@@ -294,7 +294,7 @@ class Translate(Worker):
         for sentence, answers, part in zip(sources, found, shown, strict=False):
             chosen.append(self._best_of(sentence, answers, part, previous))
             previous = SentencePair(sentence, chosen[-1][0].text)
-        text = " ".join(best.text for best, _ in chosen)
+        text = " ".join(best.text for best, _ in chosen if best.text)
         made = replace(made, alternatives=())
         if text != made.text:
             sizes = [len(best.text) for best, _ in chosen]

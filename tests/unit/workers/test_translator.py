@@ -416,6 +416,7 @@ class Prefers:
     [
         ("es", ("Mal.", "Malo."), ("Bien.", "Bueno."), "Bien. Bueno."),
         ("zh", ("不好。", "坏。"), ("很好。", "是。"), "很好。是。"),
+        ("es", ("", "Malo."), ("", "Bueno."), "Bueno."),
     ],
 )
 def test_of_each_sentence_the_best_is_chosen(

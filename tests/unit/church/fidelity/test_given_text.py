@@ -48,6 +48,7 @@ def test_translators_get_references_as_they_are_printed() -> None:
             "He is the seventh of 9 children, in the second grade.",
         ),
         ("The 2nd Sunday in Room 214.", "The second Sunday in room 214."),
+        ("In the 0th century.", "In the 0th century."),
         ("Good morning, Church.", "Good morning, church."),
         ("Ask misses. Henderson.", "Ask Mrs. Henderson."),
         (
