@@ -15,7 +15,6 @@ from pipeline.captions.redaction import Redaction
 from pipeline.core.errors import ProtocolError
 from pipeline.core.types import HEARD, Caption, Verse
 from pipeline.protocol.caption import CaptionMessage, SourceText, TargetText
-from pipeline.text.words import closed_up
 
 _REMEMBERED = 500
 """Captions kept after they have left the board: displays may still show them."""
@@ -98,10 +97,10 @@ class CaptionBoard:
             start_s=round(utterance.start_s, 3),
             end_s=round(utterance.end_s, 3),
             source=SourceText(caption.transcript.lang, caption.transcript.text),
-            target=TargetText(caption.lang, closed_up(caption.text), caption.engine),
+            target=TargetText(caption.lang, caption.text, caption.engine),
             # Each partial of a resumed caption repeats the status: a display may have missed one.
             status="" if old is None or caption.final else old.status,
-            stable=len(closed_up(caption.text[: None if caption.final else caption.stable])),
+            stable=len(caption.text[: None if caption.final else caption.stable]),
             verse=caption.verse,
             doubtful=marked,
         )

@@ -244,7 +244,6 @@ _FEWEST, _MOST = 7, 40
 """Number of words of a sentence that can be read by itself."""
 _EVERYDAY = 3
 """Words of at most so many letters say little: articles, prepositions."""
-_UNSPACED_END = re.compile("(?<=[。！？])")
 _ALIKE = 0.6
 
 
@@ -283,8 +282,7 @@ def _chosen(captions: Sequence[CaptionMessage], side: Side) -> list[_Sentence]:
         if getattr(each, side).lang == langs.most_common(1)[0][0]
         # With a verse, displays showed the printed verse and not the caption's own words.
         and each.verse is None
-        for part in _UNSPACED_END.split(plain(getattr(each, side).text))
-        for text in split(part)
+        for text in split(plain(getattr(each, side).text))
         if is_ended(text) and _FEWEST <= len(words(text)) <= _MOST
     ]
     if not sentences:

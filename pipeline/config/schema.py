@@ -21,17 +21,18 @@ from pipeline.config.section import (
     Lang,
     Learn,
     Log,
-    ModelName,
     ModelServer,
     OnServer,
     Operator,
     PathText,
+    RecognizerName,
     Secret,
     Section,
     Session,
     Share,
     Text,
     Threads,
+    TranslatorName,
     WebAddress,
 )
 from pipeline.config.targets import (
@@ -120,7 +121,7 @@ class Stt(OnServer):
     """[stt]"""
 
     engine: Literal["whisper", "moonshine", "openai"] = "whisper"
-    model: ModelName = "auto"
+    model: RecognizerName = "auto"
     server_model: Text = ""
     deadline_s: Annotated[float, Field(gt=0, le=60)] = 3.0
     device: Literal["cpu", "cuda", "auto"] = "cpu"
@@ -192,7 +193,7 @@ class Compare(OnServer):
     """[translate.compare]"""
 
     engine: Literal["none", "gemma", "marian", "openai"] = "none"
-    model: ModelName = "starter"
+    model: TranslatorName = "starter"
     prompt: Prompt = "auto"
     gpu_layers: Annotated[int, Field(ge=-1, le=1000)] = 0
     threads: Threads = 1

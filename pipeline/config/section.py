@@ -260,5 +260,14 @@ def known_name(name: str) -> str:
     return _WHISPER.get(size) or _TRANSLATORS.get(plain) or name
 
 
-ModelName = Annotated[str, Field(min_length=1), AfterValidator(known_name)]
-"""A model's name, path or hub id."""
+def _translator(name: str, info: ValidationInfo) -> str:
+    # A server has its own names; "large" is no translator.
+    known = known_name(name)
+    is_ours = info.data.get("engine") != "openai" and known in _TRANSLATORS.values()
+    return known if is_ours else name
+
+
+RecognizerName = Annotated[str, Field(min_length=1), AfterValidator(known_name)]
+"""A recognizer's name, path or hub id."""
+TranslatorName = Annotated[str, Field(min_length=1), AfterValidator(_translator)]
+"""A translator's name, path or hub id, or its name on a server."""

@@ -10,11 +10,11 @@ from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 from pipeline.config.section import (
     NEXT_UTTERANCE,
     Lang,
-    ModelName,
     OnServer,
     Section,
     Text,
     Threads,
+    TranslatorName,
 )
 
 Prompt: TypeAlias = Literal["auto", "translategemma", "starter", "examples"]
@@ -24,7 +24,7 @@ class Partial(OnServer):
     """[translate.partial]"""
 
     engine: Literal["marian", "none", "openai"] = "marian"
-    model: ModelName = "auto"
+    model: TranslatorName = "auto"
     threads: Threads = 1
     prompt: Prompt = "auto"
     deadline_s: Annotated[float, Field(gt=0, le=60)] = 2.0
@@ -35,7 +35,7 @@ class Final(OnServer):
     """[translate.final]"""
 
     engine: Literal["gemma", "marian", "openai"] = "gemma"
-    model: ModelName = "auto"
+    model: TranslatorName = "auto"
     prompt: Prompt = "auto"
     gpu_layers: Annotated[int, Field(ge=-1, le=1000)] = 0
     # Two are faster if nothing else runs, and slower if something does (docs/decisions/018).

@@ -149,6 +149,8 @@ class ReferenceWords(_Table):
     chapter: Words
     verse: Words
     until: Words
+    between: str = "-"
+    """What translators get between the first and last chapter of a range: " to "."""
     both: str
     of: Words
     articles: Words

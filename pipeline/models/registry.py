@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -156,9 +156,9 @@ def hub_id(value: str) -> tuple[str, str] | None:
     return (match[1], match[2] or "") if match and ".." not in value else None
 
 
-def near(value: str, known: Mapping[str, Model]) -> str:
-    """Return a sentence with the known name closest to `value`, and how to list all names."""
-    close = difflib.get_close_matches(value, known, n=1)
+def near(value: str, names: Iterable[str]) -> str:
+    """Return a sentence with the name closest to `value`, and how to list all names."""
+    close = difflib.get_close_matches(value, names, n=1)
     listed = "`stark-translate models list` shows all names"
     return f"Did you mean {close[0]!r}? {listed}." if close else f"{listed}."
 

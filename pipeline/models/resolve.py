@@ -8,7 +8,16 @@ from pathlib import Path
 from pipeline.core.errors import ModelError
 from pipeline.models.integrity import wrong_files
 from pipeline.models.library import MANIFEST, ModelLibrary, again
-from pipeline.models.registry import GGUF_ROLES, KEYS, Role, Shipped, hub_id, near, shipped
+from pipeline.models.registry import (
+    GGUF_ROLES,
+    KEYS,
+    SHIPPED,
+    Role,
+    Shipped,
+    hub_id,
+    near,
+    shipped,
+)
 
 
 def resolve(role: Role, value: str, library: ModelLibrary | None = None, *, key: str = "") -> Path:
@@ -41,10 +50,12 @@ def resolve(role: Role, value: str, library: ModelLibrary | None = None, *, key:
     if parts is not None and role in GGUF_ROLES:
         fix = f"Name the file in it too: {value}/<file>.gguf"
         raise ModelError("model-missing", f"{key}: {value} is a repository, not a file.", fix)
+    names = [each.name for each in SHIPPED if each.role == role]
+    names += [each.name for each in library.known.values() if each.role == role]
     raise ModelError(
         "model-missing",
         f"{key}: there is no {path}, and no model is called so.",
-        f'{near(value, library.known)} Or set {key} to "starter".',
+        f"{near(value, names)} Or set {key} to one of {', '.join(names)}.",
     )
 
 

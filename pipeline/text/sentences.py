@@ -18,19 +18,22 @@ from pathlib import Path
 
 from pipeline.core.languages import LANGUAGES, language, words_of_all
 from pipeline.core.resources import bundled
-from pipeline.text.words import closed_up, words
+from pipeline.text.words import SENTENCES_TOUCH, closed_up, words
 
 _STOPS = ".。।۔።။។"
 _MARKS = f"{_STOPS}!?！？؟"
-# French has a space before its closing mark: "Venez. »".
-_END = re.compile(rf"[…{_MARKS}]+(?:[\"'”’»)\]]|\s»)*\s+")
+_CLOSING = " \"'”’»)]」』）】》"
+# French has a space before its closing mark: "Venez. »". Chinese and Japanese sentences touch;
+# whether a straight quotation mark between them opens or closes is unknown.
+_END = re.compile(
+    rf"[…{_MARKS}]+(?:[{re.escape(_CLOSING[1:])}]|\s»)*\s+"
+    rf"|(?:[。！？]|(?<=[{SENTENCES_TOUCH}])[!?])[…{_MARKS}]*+[”’)」』）】》]*+(?=[^\s\"'])"
+)
 _INITIALS = re.compile(r"(?:[A-Z]\.)+[A-Z]")
-_CLAUSE = re.compile(r"(?<=[,;:—–])\s+")
+_CLAUSE = re.compile(r"(?<=[,;:—–])\s+|(?<=[，、；：])")
 _TITLES = words_of_all(each.titles for each in LANGUAGES.values())
 _NUMBERED = words_of_all(each.numbered for each in LANGUAGES.values())
 
-
-_CLOSING = " \"'”’»)]"
 _FEW_WORDS = 2
 
 
@@ -79,7 +82,7 @@ def split(text: str) -> list[str]:
     """Return the sentences of `text` in order, without the white space between them.
 
     No sentence ends at a full stop after a title or initials, between an abbreviation and its
-    number ("1 Cor. 13"), or before a small letter.
+    number ("1 Cor. 13"), or before a small letter or what Japanese has after a quotation.
     """
     sentences = []
     start = 0
@@ -118,8 +121,8 @@ def _pack(
 
 
 def _ends(before: str, mark: str, after: str) -> bool:
-    # A small letter continues the same sentence.
-    if after.islower():
+    # A small letter continues the same sentence, kana after a bracket too: 「来なさい。」と言った。
+    if after.islower() or (mark[-1] in "」』" and "ぁ" <= after <= "ん"):
         return False
     # Only a single full stop can belong to a word; "!", "?" and "..." never do.
     if not mark.startswith(".") or mark.startswith(".."):

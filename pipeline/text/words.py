@@ -36,10 +36,10 @@ WORD = re.compile(f"(?=[{UNSPACED}])[^\\W_][{MARKS}]*|{_LETTERS}(?:['’]{_LETTE
 """Letters and digits, with apostrophes inside."""
 SHOWN_WORD = re.compile(f"[{UNSPACED}][{MARKS}]*|[^\\s{UNSPACED}]+")
 """A word with its punctuation; a letter in scripts without spaces."""
-_SENTENCES_TOUCH = f"\u3000-\u30ff{HAN}\uff00-\uff65"
-"""Chinese and Japanese, with their punctuation. Thai has a space between sentences."""
+SENTENCES_TOUCH = f"\u3000-\u30ff{HAN}\uff00-\uff65"
+"""Chinese and Japanese, with their punctuation, as a class. Thai has a space between sentences."""
 _GAP = re.compile(
-    f"(?<=[{_SENTENCES_TOUCH}]) (?=[{_SENTENCES_TOUCH}])"
+    f"(?<=[{SENTENCES_TOUCH}]) (?=[{SENTENCES_TOUCH}])"
     "|(?<=[。！？，、；：」』）】》]) |(?<=[。！？][”’]) "
 )
 

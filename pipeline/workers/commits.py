@@ -20,7 +20,7 @@ from pipeline.text.commit_policy import (
     revised_words,
 )
 from pipeline.text.sentences import is_ended, without_end, without_unclear_opening
-from pipeline.text.words import behind, words
+from pipeline.text.words import behind, closed_up, words
 
 log = structlog.get_logger()
 
@@ -97,7 +97,7 @@ class Commitments:
 
         def whole(text: str) -> str:
             text = _inside(text, rest.lang) if self.lead and lowers else text
-            return f"{self.lead}{_between(rest.lang)}{text}".strip()
+            return closed_up(f"{self.lead} {text}".strip())
 
         made = rest.translation
         if made is not None:
@@ -163,8 +163,10 @@ class Commitments:
         if (parts or lead) and is_whole:
             stable = agreed(self._stood, text)
         elif caption.engine != "source" and (parts or lead):
+            made = caption.translation.text if caption.translation else ""
             rest = self._target.push(parts)
-            stable = lead + len(_between(caption.lang)) + rest if lead and rest else lead + rest
+            tail = len(closed_up(made)) - len(closed_up(made[:rest]))
+            stable = len(text) - tail if rest else lead
             standing = Standing(0, 0, self._target.committed, self._target.closed)
             self._history.append((words(self._settled), standing))
         elif caption.translation is None and caption.transcript.recognition.tokens and not is_whole:
@@ -179,11 +181,6 @@ class Commitments:
             # The words were misheard: if the speaker goes on, the utterance starts fresh.
             self._id = None
         return replace(caption, stable=stable, revised=self._revised)
-
-
-def _between(lang: str) -> str:
-    """Return what stands between two parts of a text: nothing in Chinese."""
-    return "" if language(lang).spaces == "nowhere" else " "
 
 
 def _inside(text: str, lang: str) -> str:

@@ -14,7 +14,7 @@ from pipeline.core.types import HEARD, SAMPLE_RATE, Caption, Span, Transcript, U
 from pipeline.dictionary.glossary_store import GlossaryStore
 from pipeline.engines.protocols import PLAIN, Recognizer, TranslationRequest, Translator
 from pipeline.text.hallucinations import said_once
-from pipeline.text.words import SHOWN_WORD, UNSPACED
+from pipeline.text.words import SHOWN_WORD, UNSPACED, closed_up
 
 
 def transcribe(
@@ -79,7 +79,7 @@ def translate(
     return Caption(
         transcript=transcript,
         lang=lang,
-        text=translation.text,
+        text=closed_up(translation.text),
         engine=translation.engine,
         final=False,
         translation=translation,
@@ -131,7 +131,7 @@ def blend(beginning: str, draft: Caption) -> Caption:
 
     The stable text of the rest of the draft stays stable.
     """
-    text = lay_over(beginning, draft.text)
+    text = closed_up(lay_over(beginning, draft.text))
     unsettled = len(draft.text) - draft.stable
     return replace(draft, text=text, stable=max(len(beginning), len(text) - unsettled))
 

@@ -24,6 +24,7 @@ from pipeline.records.quality import agreement
 from pipeline.text.commit_policy import revised_words
 from pipeline.text.language_check import OutputLanguage, gibberish
 from pipeline.text.sentences import HALF, split
+from pipeline.text.words import closed_up
 from pipeline.workers.address import Addressing
 from pipeline.workers.base import FAULTS_IN_A_ROW, Worker, WorkLog
 from pipeline.workers.degradation import Degradation
@@ -299,14 +300,14 @@ class Translate(Worker):
         for sentence, answers, part in zip(sources, found, shown, strict=False):
             chosen.append(self._best_of(sentence, answers, part, previous))
             previous = SentencePair(sentence, chosen[-1][0].text)
-        text = " ".join(best.text for best, _ in chosen)
+        text = " ".join(best.text for best, _ in chosen if best.text)
         made = replace(made, alternatives=())
         if text != made.text:
             sizes = [len(best.text) for best, _ in chosen]
             logprob = fmean((best.avg_logprob for best, _ in chosen), sizes)
             made = replace(made, text=text, avg_logprob=logprob, repairs=())
         score = chosen[0][1] if len(chosen) == 1 else None
-        return replace(caption, text=text, translation=made), score
+        return replace(caption, text=closed_up(text), translation=made), score
 
     def _best_of(
         self,
@@ -384,6 +385,7 @@ class Translate(Worker):
         return on_text
 
     def _over(self, text: str, draft: Caption) -> Caption:
+        text = closed_up(text)
         if draft.lang == self._lang:
             return blend(text, draft)
         # Blended with the source text it would be a sentence in two languages.

@@ -116,7 +116,7 @@ def _with_references(said: str, text: str, langs: tuple[str, str]) -> tuple[str,
         there.remove(other)
         found = text[other.start : other.end]
         # A right reference in another form ("chapter 3 of John") is good Spanish; it stays.
-        is_right = is_equal and (found == new or not other.book_first)
+        is_right = found == new or (is_equal and not other.book_first)
         if is_right or _is_told_apart(mention, other, (said, text), langs):
             checks.append(Check("reference", "right", words, found, found))
             continue

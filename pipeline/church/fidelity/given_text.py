@@ -76,7 +76,7 @@ def in_digits(text: str, lang: str) -> str:
     if words.rank:
         # Translators know "the seventh child", but "the 7th child" is "el 7 niño".
         ranks = {value: word for word, value in NUMBER_WORDS[lang].ordinals.items()}
-        text = words.rank.sub(lambda rank: ranks[int(rank[1])], text)
+        text = words.rank.sub(lambda rank: ranks.get(int(rank[1]), rank[0]), text)
     is_capital = text[:1].isupper()
     # Whole phrases first: otherwise only the "million" of "half a million" would be read.
     for phrase, digits in words.spelled:

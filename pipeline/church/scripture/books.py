@@ -34,12 +34,19 @@ class Reference:
     last: int = 0
     """The last verse of a range, 0 for a single verse."""
     until: tuple[int, int] | None = None
-    """The last chapter and verse of a range that ends in a later chapter; `last` is then 0."""
+    """The last chapter and verse of a range that ends in a later chapter; `last` is then 0.
+    The verse is 0 in a range of chapters.
+    """
 
     @property
     def ending(self) -> str:
         """What print has after the dash: "8", "53:12"; "" for a single verse."""
-        return f"{self.until[0]}:{self.until[1]}" if self.until else f"{self.last or ''}"
+        return ":".join(f"{n}" for n in self.until or (self.last,) if n)
+
+    @property
+    def is_chapters(self) -> bool:
+        """Whether it is a range of chapters."""
+        return self.until is not None and not self.verse
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from pipeline.text.words import plain
 
 _STOP = re.compile(r"\s*[.,;:!?…)\]\"”’»—–]")
 TIME = re.compile(r"\s*[ap]\.?\s?m\b", re.IGNORECASE)
+DASH = re.compile(r"\s*[-–—‐‑]\s*")
 LIGHT = re.compile(r"\s+|\s*,\s*")  # what separates book, chapter and verse in speech
 
 
@@ -142,6 +143,16 @@ class TokenReader:
     def _is_plural_name(self, at: int) -> bool:
         return self._word(at) == f"{plain(PRINTED[self._lang][PSALMS - 1])}s"
 
+    def _is_several(self, end: int) -> bool:
+        """Whether "chapters" or "Psalms" stands shortly before a token, and no comma between."""
+        for at in range(end - 1, max(-1, end - 7), -1):
+            is_plural = self._word(at) in self._words.chapter and self._word(at).endswith("s")
+            if is_plural or self._is_plural_name(at):
+                return True
+            if at and self._tokens.gap(at - 1).strip(" -"):
+                return False
+        return False
+
     def _verse(self, at: int) -> Number | None:
         """Return a verse that has the word: "verse 16", ", and the twenty-eighth verse"."""
         if at >= len(self._tokens) or not self._is_light(at - 1):
@@ -170,3 +181,31 @@ class TokenReader:
         unit = self._number(number.end + 1) if is_one else None
         value = combined([number, replace(unit, value=-unit.value)]) if unit else []
         return Number(value[0], unit.end) if unit and value else number
+
+    def _last(self, verse: int, end: int, *, is_plural: bool = False) -> tuple[int, int]:
+        """Return the last verse and where it ends; 0 and `end` if there is none.
+
+        `is_plural`: several verses are meant, even without the word "verses" before them.
+        """
+        is_plural = is_plural or any(self._is_plural(at) for at in range(max(0, end - 3), end))
+        if end >= len(self._tokens):
+            return 0, end
+        words, at = self._words, end
+        is_dash = DASH.fullmatch(self._tokens.gap(end - 1)) is not None
+        if not is_dash:
+            if not self._is_light(end - 1):
+                return 0, end
+            if self._word(at) not in words.until and self._word(at) != words.both:
+                return 0, end
+            at += 1
+            at += self._word(at) in words.verse
+        number = self._number(at)
+        # The 9 of "until 9:30" is no verse.
+        if number is None or number.value <= verse or self._tokens.gap(number.end - 1) == ":":
+            return 0, end
+        # "Verses 3 and 4", "3:5 and 6 say" are a range; "verse 3 and 10 people" is not.
+        if self._word(end) == words.both:
+            is_next = number.value == verse + 1
+            if not is_next or not (is_plural or self._is_over(number.end)):
+                return 0, end
+        return number.value, number.end

@@ -19,6 +19,7 @@ from pipeline.church.scripture.books import (
 )
 from pipeline.church.scripture.number_words import Number
 from pipeline.church.scripture.reference_numbers import (
+    DASH,
     LIGHT,
     TIME,
     Found,
@@ -38,8 +39,8 @@ REFERENCE_WORDS: Mapping[str, ReferenceWords] = {
 
 _VERSE_GAP = re.compile(r"\s*:\s*|\.|\s+|\s*,\s*|[-‐‑]")
 _SIGN = re.compile(r"\s*:\s*|\.")
-_DASH = re.compile(r"\s*[-–—‐‑]\s*")
 _CLOCK = word_set("until till")  # "we are in John 3:16 until 8:30"
+_THROUGH = word_set("through thru")  # counts nothing, unlike "Romans 9 to 11 people"
 _BARE = word_set("i ii iii 1 2 3 one two uno dos un une deux")
 _LISTED = re.compile(r"\s*[,;]\s*")
 _SENTENCE_END = re.compile(r"[.!?…]")
@@ -83,14 +84,18 @@ class Reader(TokenReader):
         """Read "Romans eight twenty-eight", "John chapter three, verse sixteen"."""
         book = self._book(at)
         place = self._place(book[0], book[1]) if book else None
-        if book is None or place is None or not self._counts(book[0], at, place):
+        if book is None or place is None:
             return None
         reference = Reference(book[0].number, place.chapter, place.verse)
         later = self._with_until(reference, place.end)
+        if later and not place.verse:
+            is_explicit = place.is_explicit or self._is_several(place.end)
+            place = replace(place, end=later[1], is_explicit=is_explicit)
+        if not self._counts(book[0], at, place):
+            return None
         reference, end = later or self._with_last(reference, place.end)
-        # Print has "Psalm 23", but "Psalms 23 and 24" and "Psalms 120-134".
-        several = {*self._words.until, self._words.both}
-        is_list = self._word(end) in several and self._number(end + 1) is not None
+        # Print has "Psalm 23", but "Psalms 23 and 24".
+        is_list = self._word(end) == self._words.both and self._number(end + 1) is not None
         return Found(reference, at, end, book_first=not (is_list and self._is_plural_name(at)))
 
     def _mention(self, at: int) -> Found | None:
@@ -114,18 +119,19 @@ class Reader(TokenReader):
             is_meant = place.verse and place.is_explicit and is_sure
         else:
             is_next = place.chapter == reference.chapter + 1 and self._is_over(end)
-            is_several = is_next or self._is_plural_name(before.first)
-            is_meant = is_joined and not place.verse and is_several
+            is_meant = is_joined and not place.verse and (is_next or self._is_several(at))
         if not is_meant or self._is_count(end):
             return None
         return Found(also, at + is_joined, end, book_first=False)
 
     def _chapter_first(self, at: int) -> Found | None:  # noqa: PLR0911 - form by form
-        """Read "the eighth chapter of Romans", "the twenty-third psalm", "chapter 3 of John"."""
-        words = self._words
+        """Read "the eighth chapter of Romans", "the 23rd psalm", "chapters 5 to 7 of John"."""
+        words, until = self._words, 0
         if self._word(at) in words.chapter:
-            number = self._number(at + 1)
-            end = number.end if number else 0
+            # Spanish: "los capítulos del 5 al 7".
+            number = self._number(self._past(at + 1, words.of))
+            if number:
+                until, end = self._last(number.value, number.end, is_plural=True)
         else:
             number = self._number(at)
             if number is None or not number.ordinal:
@@ -140,12 +146,15 @@ class Reader(TokenReader):
             end += 1
         if number is None:
             return None
-        verse = self._verse(end)
+        verse = None if until else self._verse(end)
         # "Chapter 3, verses 16 and 17 of John": the verses may come before the book.
         last, end = self._last(verse.value, verse.end) if verse else (0, end)
         book = self._book_of(end)
         if book is None:
             return None
+        if until:
+            reference = Reference(book[0].number, number.value, until=(until, 0))
+            return self._valid(reference, at, book[1])
         if verse is None:
             return self._with_verse(book[0].number, number.value, at, book[1])
         return self._valid(Reference(book[0].number, number.value, verse.value, last), at, book[1])
@@ -163,7 +172,7 @@ class Reader(TokenReader):
         whole = self._chapter_first(self._past(end, words.of | words.articles))
         whole = whole or self._chapter_of(end)
         # A chapter with its own verse is another reference: the first verse does not belong to it.
-        if whole is None or whole.reference.verse:
+        if whole is None or whole.reference.verse or whole.reference.until:
             return None
         return self._valid(replace(whole.reference, verse=verse, last=last), at, whole.end)
 
@@ -212,7 +221,8 @@ class Reader(TokenReader):
 
     def _valid(self, reference: Reference, first: int, end: int) -> Found | None:
         count = verses(reference.book, reference.chapter)
-        if not count or max(reference.verse, reference.last) > count:
+        is_past = reference.until and reference.until[0] > chapters(reference.book)
+        if not count or is_past or max(reference.verse, reference.last) > count:
             return None
         return Found(reference, first, end, book_first=False)
 
@@ -301,7 +311,9 @@ class Reader(TokenReader):
             run, is_explicit = [replace(number, end=number.end + 1)], True
         else:
             is_explicit = word in words.chapter
-            run = self._run(book, at + is_explicit, may_be_ordinal=is_explicit)
+            # "Chapters 9 and 10" are no verse.
+            may_be_ordinal = is_explicit and not self._is_several(at + 1)
+            run = self._run(book, at + is_explicit, may_be_ordinal=may_be_ordinal)
         if not run:
             return None
         if verse := self._verse(run[-1].end):
@@ -354,7 +366,8 @@ class Reader(TokenReader):
         if not 1 <= number.value <= verses(book, chapter):
             return False
         # A number that is not one of the next chapters can only be the verse.
-        if not chapter < number.value <= min(chapters(book), chapter + _FEW):
+        most = chapters(book) if self._is_several(at) else min(chapters(book), chapter + _FEW)
+        if not chapter < number.value <= most:
             return True
         before = {self._word(near) for near in range(max(0, at - _NEAR), at)}
         return self._word(number.end) in self._words.tells or not before.isdisjoint(
@@ -379,12 +392,12 @@ class Reader(TokenReader):
 
     def _with_until(self, reference: Reference, end: int) -> tuple[Reference, int] | None:
         """Return a reference that ends in a later chapter: "Isaiah 52:13 through 53:12"."""
-        if not reference.verse or end >= len(self._tokens):
-            return None
-        is_dash = _DASH.fullmatch(self._tokens.gap(end - 1)) is not None
+        is_dash = DASH.fullmatch(self._tokens.gap(end - 1)) is not None
         if not is_dash and not (self._is_light(end - 1) and self._word(end) in self._words.until):
             return None
         at = end if is_dash else self._past(end + 1, self._words.articles)
+        if not reference.verse:
+            return self._with_chapters(reference, end, at, is_sure=is_dash)
         place = self._place_in(reference.book, at)
         if place is None or not place.verse or place.chapter <= reference.chapter:
             return None
@@ -400,33 +413,18 @@ class Reader(TokenReader):
                 return None
         return replace(reference, until=(place.chapter, place.verse)), place.end
 
-    def _last(self, verse: int, end: int, *, is_plural: bool = False) -> tuple[int, int]:
-        """Return the last verse and where it ends; 0 and `end` if there is none.
-
-        `is_plural`: several verses are meant, even without the word "verses" before them.
-        """
-        is_plural = is_plural or any(self._is_plural(at) for at in range(max(0, end - 3), end))
-        if end >= len(self._tokens):
-            return 0, end
-        words, at = self._words, end
-        is_dash = _DASH.fullmatch(self._tokens.gap(end - 1)) is not None
-        if not is_dash:
-            if not self._is_light(end - 1):
-                return 0, end
-            if self._word(at) not in words.until and self._word(at) != words.both:
-                return 0, end
-            at += 1
-            at += self._word(at) in words.verse
-        number = self._number(at)
-        # The 9 of "until 9:30" is no verse.
-        if number is None or number.value <= verse or self._tokens.gap(number.end - 1) == ":":
-            return 0, end
-        # "Verses 3 and 4", "3:5 and 6 say" are a range; "verse 3 and 10 people" is not.
-        if self._word(end) == words.both:
-            is_next = number.value == verse + 1
-            if not is_next or not (is_plural or self._is_over(number.end)):
-                return 0, end
-        return number.value, number.end
+    def _with_chapters(
+        self, reference: Reference, end: int, at: int, *, is_sure: bool
+    ) -> tuple[Reference, int] | None:
+        """Return a range of chapters, "Psalms 120 through 134"; its last number is at a token."""
+        number = self._number(self._past(at, self._words.chapter))
+        if number is None or not reference.chapter < number.value <= chapters(reference.book):
+            return None
+        is_sure = is_sure or self._word(end) in _THROUGH or not self._strict
+        is_meant = is_sure or self._is_several(end) or self._is_over(number.end)
+        if not is_meant or self._is_count(number.end) or self._word(end) in _CLOCK:
+            return None
+        return replace(reference, until=(number.value, 0)), number.end
 
     def _counts(  # noqa: PLR0911 - rule by rule
         self, name: BookName, at: int, place: Place

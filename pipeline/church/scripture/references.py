@@ -11,7 +11,15 @@ import re
 from collections.abc import Iterator
 from difflib import SequenceMatcher
 
-from pipeline.church.scripture.books import LANGS, NAMES, PRINTED, Mention, Reference, chapters
+from pipeline.church.scripture.books import (
+    LANGS,
+    NAMES,
+    PRINTED,
+    PSALMS,
+    Mention,
+    Reference,
+    chapters,
+)
 from pipeline.church.scripture.reference_reader import REFERENCE_WORDS, Reader
 from pipeline.church.scripture.tokens import Tokens
 from pipeline.text.words import plain, word_set
@@ -38,6 +46,9 @@ def find_slot(text: str, reference: Reference, langs: tuple[str, str]) -> tuple[
     It is the book's name in either language with any numbers that follow; or else the bare "3:16"
     with a word before it that looks like the name.
     """
+    # Chapters may stand before the name: "los capítulos 5, 6 y 7 de Mateo".
+    if reference.is_chapters:
+        return None
     # A set: a name that both languages have is found twice in the same place.
     names = set(_named(text, reference.book, langs))
     if len(names) == 1:
@@ -92,8 +103,8 @@ def find(text: str, lang: str, *, strict: bool = True) -> tuple[Mention, ...]:
     return tuple(reader.mentions())
 
 
-def printed(reference: Reference, lang: str) -> str:
-    """Return a reference as a language prints it: "1 Corintios 13:4-8".
+def printed(reference: Reference, lang: str, dash: str = "-") -> str:
+    """Return a reference as a language prints it: "1 Corintios 13:4-8", "Salmos 120-134".
 
     Where nobody has listed the books of a language, their English names are printed.
     """
@@ -103,7 +114,8 @@ def printed(reference: Reference, lang: str) -> str:
         place = f"{reference.verse}"
     else:
         place = f"{reference.chapter}" + (f":{reference.verse}" if reference.verse else "")
-    return f"{name} {place}" + (f"-{reference.ending}" if reference.ending else "")
+    name += "s" * (reference.book == PSALMS and reference.is_chapters)
+    return f"{name} {place}" + (f"{dash}{reference.ending}" if reference.ending else "")
 
 
 def spelled(text: str, lang: str) -> str:
@@ -113,7 +125,9 @@ def spelled(text: str, lang: str) -> str:
     """
     # From the end: a replacement is longer or shorter and moves the text after it.
     for mention in reversed(find(text, lang)):
-        start, new = slot(text, mention, printed(mention.reference, lang), lang)
+        # Small translators make "Romanos 911" of "Romans 9-11".
+        dash = REFERENCE_WORDS[lang].between if mention.reference.is_chapters else "-"
+        start, new = slot(text, mention, printed(mention.reference, lang, dash), lang)
         text = text[:start] + new + text[mention.end :]
     return text
 

@@ -17,7 +17,7 @@ import numpy as np
 from pipeline.audio.level import level_dbfs
 from pipeline.core.types import SAMPLE_RATE, Pcm, Recognition
 from pipeline.text.hallucinations import UNSURE_LOGPROB, reason
-from pipeline.text.words import words
+from pipeline.text.words import closed_up, words
 
 LOST_S = 1.0
 """With more speech after the last word, words are missing; complete texts leave at most 0.7 s."""
@@ -112,7 +112,7 @@ def joined(first: Recognition, rest: Recognition) -> Recognition:
     is_english = all(part.english or not part.text for part in (first, rest))
     return replace(
         first,
-        text=" ".join([*texts[0], *texts[1][begin:]]),
+        text=closed_up(" ".join([*texts[0], *texts[1][begin:]])),
         avg_logprob=float(np.average(logprobs, weights=weights)) if len(logprobs) == 2 else None,
         # The worse of both: a loop in either part is a loop in the whole.
         compression_ratio=max(first.compression_ratio or 0.0, rest.compression_ratio or 0.0),

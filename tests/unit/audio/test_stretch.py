@@ -42,3 +42,17 @@ def test_what_is_split_off_has_no_pre_roll() -> None:
     assert (len(rest), rest.lead, rest.voiced) == (3, 0, [True, False, True])
     assert rest.blocks[0] is made.blocks[3]
     assert rest.probabilities == made.probabilities[3:]
+
+
+@pytest.mark.parametrize(
+    ("signs", "at"),
+    [
+        ("x" * 100, 60),
+        ("x" * 63 + "." + "x" * 36, 63),
+        ("x" * 63 + "..." + "x" * 34, 65),
+        ("x" * 52 + "..." + "x" * 45, 54),
+        ("x" * 40 + "..." + "x" * 57, 60),  # too far away
+    ],
+)
+def test_where_a_sentence_ends_it_is_cut_in_the_nearest_pause(signs: str, at: int) -> None:
+    assert stretch(signs).best_cut(4, [30, 60]) == at

@@ -49,12 +49,6 @@ def test_stable_is_within_the_text_and_all_of_a_final(
     assert shown(board(), 1, "amen", "amén", final=final, stable=stable).stable == expected
 
 
-def test_sentences_of_chinese_stand_close_together() -> None:
-    message = shown(board(), 1, "a b", "神爱世人。 他来了。 Amen. 阿们", stable=11)
-    assert message.target.text == "神爱世人。他来了。Amen. 阿们"
-    assert message.target.text[: message.stable] == "神爱世人。他来了。"
-
-
 @pytest.mark.parametrize("final", [True, False])
 def test_nothing_from_the_pipeline_changes_a_final(final: bool) -> None:
     screen = board()

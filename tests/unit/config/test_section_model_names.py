@@ -41,3 +41,18 @@ def test_the_settings_take_them() -> None:
     settings = Settings.model_validate(given)
     assert settings.stt.model == "whisper-base"
     assert settings.translate.final.model == "tiny", "a translator of that name ships"
+
+
+@pytest.mark.parametrize(
+    ("engine", "called", "name"),
+    [
+        ("gemma", "TranslateGemma", "translategemma-4b-q4_k_m"),
+        ("gemma", "large", "large"),  # the Whisper of that name translates nothing
+        ("openai", "translategemma", "translategemma"),  # a server has its own names
+    ],
+)
+def test_a_translator_has_translators_names(engine: str, called: str, name: str) -> None:
+    final = {"engine": engine, "model": called, "server": "gpu"}
+    servers = {"gpu": {"url": "http://localhost:1/v1"}}
+    given = {"servers": servers, "translate": {"final": final}}
+    assert Settings.model_validate(given).translate.final.model == name

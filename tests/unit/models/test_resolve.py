@@ -158,6 +158,14 @@ def test_a_misspelt_name_gets_the_nearest() -> None:
         resolve("stt", "distil-large-v2")
 
 
+def test_a_name_without_a_translator_gets_the_translators_names() -> None:
+    with pytest.raises(ModelError, match=r"no model is called so") as raised:
+        resolve("gemma", "large")
+    assert "translate.final.model to one of starter, tiny, " in raised.value.fix
+    assert "translategemma-4b-q4_k_m, " in raised.value.fix
+    assert "large-v3-turbo" not in raised.value.fix, "that one recognizes"
+
+
 def test_an_incomplete_installation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pipeline.models.registry.bundled", tmp_path.joinpath)
     with pytest.raises(ModelError, match=r"Install the program again.*\[model-missing\]"):

@@ -38,6 +38,11 @@ from pipeline.text.sentences import (
         ("¿Quién? ¡Él!", ["¿Quién?", "¡Él!"]),
         ("هل جاء؟ نعم. یہ سچ ہے۔ آمین۔", ["هل جاء؟", "نعم.", "یہ سچ ہے۔", "آمین۔"]),
         ("हाँ। ठीक है।", ["हाँ।", "ठीक है।"]),
+        ("神爱世人。真的吗？阿们！！God。", ["神爱世人。", "真的吗？", "阿们！！", "God。"]),
+        ("他说：“来吧。”（是吗？）是。", ["他说：“来吧。”", "（是吗？）", "是。"]),
+        ("真的吗?是!好", ["真的吗?", "是!", "好"]),
+        ("「来なさい。」と言った。「はい。」彼", ["「来なさい。」と言った。", "「はい。」", "彼"]),
+        ('他说。"来吧。"……', ['他说。"来吧。"……']),  # unknown: does the mark open or close?
     ],
 )
 def test_splits_at_sentence_ends_only(text: str, sentences: list[str]) -> None:
@@ -51,6 +56,7 @@ def test_splits_at_sentence_ends_only(text: str, sentences: list[str]) -> None:
         ("Grace. Peace. Mercy and love.", 14, ["Grace. Peace.", "Mercy and", "love."]),
         ("Faith, hope, and also love. Amen.", 14, ["Faith, hope,", "and also love.", "Amen."]),
         ("神爱世人。 他来了。 阿们。", 10, ["神爱世人。他来了。", "阿们。"]),
+        ("神爱世人，他来了。阿们。", 6, ["神爱世人，", "他来了。", "阿们。"]),
         ("a Nebuchadnezzar b", 3, ["a", "Nebuchadnezzar", "b"]),  # it does not fit
     ],
 )
@@ -73,6 +79,7 @@ def test_nothing_is_lost(text: str, limit: int) -> None:
         ("God is good.", True, "God is good"),
         ('"Is he?" ', True, '"Is he'),
         ("\u795e\u306f\u611b\u3067\u3059\u3002", True, "\u795e\u306f\u611b\u3067\u3059"),
+        ("「来なさい。」", True, "「来なさい"),
         ("And so,", False, "And so,"),
         ("And so...", False, "And so..."),
         ("And so\u2026", False, "And so\u2026"),

@@ -139,7 +139,6 @@ def test_a_final_goes_on_with_what_was_reopened(
         ("en", "It is good.", "They said it is good."),
         ("de", "Menschen irren.", "They said Menschen irren."),
         ("de", "Wir irren.", "They said wir irren."),
-        ("zh", "我们会犯错。", "They said我们会犯错。"),  # Chinese has no spaces
         ("tr", "İnsanlar yanılır.", "They said insanlar yanılır."),
         ("tr", "Işık geldi.", "They said ışık geldi."),
     ],
@@ -153,6 +152,30 @@ def test_what_always_has_a_capital_keeps_it_behind_half_a_sentence(
     speech.commits.go_on(said, Reopened(1, "Dijeron", "They said"))
     rest = Caption(replace(said, text="que erramos."), lang, made, "gemma", final=True)
     assert speech.commits.behind_lead(rest, said).text == shown
+
+
+@pytest.mark.parametrize(
+    ("reopened", "made", "solid_text", "shown"),
+    [
+        (None, "神爱世人。 他来了。 阿们", "神爱世人。他来了。", "神爱世人。他来了。阿们"),
+        ("他们说。", "神爱。 他来。 阿们", "他们说神爱。他来。", "他们说神爱。他来。阿们"),
+        ("他们说。", "阿们", "他们说", "他们说阿们"),
+    ],
+)
+def test_no_space_stands_between_chinese_parts_nor_counts(
+    reopened: str | None, made: str, solid_text: str, shown: str
+) -> None:
+    *whole, last = made.split()
+    parts = [TargetPart((MARK + each,), (len(each),), (), 0, is_whole=True) for each in whole]
+    parts.append(TargetPart((MARK + last,), (len(last),), (), 0, is_whole=False))
+    commits, said = Commitments(), heard("They said that God loves the world")
+    commits.prefix(said.utterance, Stt(), said.lang)
+    commits.go_on(said, Reopened(1, "They said", reopened) if reopened else None)
+    translation = Translation(made, "marian", parts=tuple(parts))
+    rest = Caption(said, "zh", made, "marian", final=False, translation=translation)
+    caption = commits.shown(commits.behind_lead(rest, said))
+    # The third case: only the lead stands, which is not followed by a committed part.
+    assert (caption.text, solid(caption)) == (shown, solid_text)
 
 
 def test_another_utterance_begins_anew() -> None:

@@ -73,6 +73,12 @@ def test_translate_makes_a_caption_that_is_not_yet_final() -> None:
     assert made.span.busy_s == 1.0
 
 
+def test_sentences_of_chinese_touch() -> None:
+    both = Translation("神爱世人。 他来了。 Amen. 阿们", "marian")
+    made = translate(FakeTranslator(says=lambda *_: both), transcript(), lang="zh")
+    assert made.text == "神爱世人。他来了。Amen. 阿们"
+
+
 @pytest.mark.parametrize(
     ("spell", "text"), [(True, "Romans-es 8:28-es"), (False, "Romans-es eight-es twenty-eight-es")]
 )
@@ -117,3 +123,8 @@ def test_blend_shows_the_beginning_and_says_that_it_is_stable(beginning: str, dr
     blended = blend(beginning, caption(draft))
     assert blended.text[: blended.stable] == beginning
     assert blended.text == beginning or draft.endswith(blended.text[blended.stable :].strip())
+
+
+def test_no_space_stands_between_chinese_sentences_of_beginning_and_draft() -> None:
+    blended = blend("阿们。", replace(caption("阿门。我们祷告。"), stable=3))
+    assert (blended.text, blended.stable) == ("阿们。我们祷告。", 3)

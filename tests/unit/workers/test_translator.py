@@ -230,6 +230,21 @@ def test_high_rungs_leave_the_engine_alone() -> None:
     assert engine.calls == 0
 
 
+def test_streamed_chinese_sentences_touch() -> None:
+    def slowly(_: str, on_text: OnText) -> Translation:
+        assert on_text is not None
+        time.sleep(0.3)
+        on_text("阿们。 我们")
+        return Translation("阿们。 我们祷告。", "gemma")
+
+    made = worker(FakeTranslator("gemma", says=slowly), count=0)
+    made._lang = "zh"
+    final = made._final(source_caption(draft(1).transcript), time.monotonic())
+    streamed = [r.text for r in made.reports if isinstance(r, Caption)]
+    assert final is not None
+    assert [*streamed, final.text] == ["阿们。我们", "阿们。我们祷告。"]
+
+
 def test_words_are_streamed_over_the_draft() -> None:
     def slowly(_: str, on_text: OnText) -> Translation:
         assert on_text is not None
@@ -396,17 +411,30 @@ class Prefers:
         return [(-0.1 if each == wanted else -3.0, -3.0) for each in targets]
 
 
-def test_of_each_sentence_the_best_is_chosen() -> None:
-    found = [("Mal.", -0.2, 0), ("Bien.", -0.3, 0), ("Malo.", -0.2, 1), ("Bueno.", -0.3, 1)]
-    alternatives = tuple(Alternative(text, mean, mean, part) for text, mean, part in found)
-    both = Translation("Mal. Malo.", "gemma", 2, -0.2, alternatives=alternatives)
+@pytest.mark.parametrize(
+    ("lang", "first", "best", "chosen"),
+    [
+        ("es", ("Mal.", "Malo."), ("Bien.", "Bueno."), "Bien. Bueno."),
+        ("zh", ("不好。", "坏。"), ("很好。", "是。"), "很好。是。"),
+        ("es", ("", "Malo."), ("", "Bueno."), "Bueno."),
+    ],
+)
+def test_of_each_sentence_the_best_is_chosen(
+    lang: str, first: tuple[str, str], best: tuple[str, str], chosen: str
+) -> None:
+    alternatives = tuple(
+        Alternative(text, mean, mean, part)
+        for part in (0, 1)
+        for text, mean in ((first[part], -0.2), (best[part], -0.3))
+    )
+    both = Translation(" ".join(first), "gemma", 2, -0.2, alternatives=alternatives)
     made = worker(FakeTranslator(says=lambda *_: both), count=0)
-    made._scorer = Prefers("Bien.", "Bueno.")
+    made._scorer, made._lang = Prefers(*best), lang
     made._drafts.get_nowait()  # the end mark, which would wait for this final
     said = replace(draft(1).transcript, text="Well. Good.")
     made.take((replace(draft(1), transcript=said), time.monotonic()))
     (caption,) = [report for report in made.reports if isinstance(report, Caption)]
-    assert caption.text == "Bien. Bueno."
+    assert caption.text == chosen
     assert caption.translation is not None
     assert caption.translation.avg_logprob == pytest.approx(-0.3)
 

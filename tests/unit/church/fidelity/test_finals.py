@@ -31,6 +31,10 @@ REFERENCES = {
         ("Romans eight twenty-eight is it.", "Romanos ocho veintiocho es.", "Romanos 8:28 es."),
         ("Open John 316.", "Abran John 316.", "Abran Juan 3:16."),
         (
+            "Psalms 120 through 134 are songs.",
+            *("Los Salmos 120 al 134 son cantos.", "Los Salmos 120-134 son cantos."),
+        ),
+        (
             "It is Isaiah fifty-two thirteen through fifty-three twelve.",
             "Es Isaías 52:13 hasta 53:12.",
             "Es Isaías 52:13-53:12.",
@@ -48,11 +52,13 @@ REFERENCES = {
         ("Read 1 John 1:5-2:2.", "Lean 1 Juan 1:5.", "Lean 1 Juan 1:5-2:2."),
         ("Acts 1:8 says it.", "Los 1:8 lo dice.", "Los Hechos 1:8 lo dice."),
         ("Judges chapter six.", "Jueces, capítulo.", "Jueces 6, capítulo."),
+        ("Read Romans 9 through 11.", "Lean Romanos 911.", "Lean Romanos 9-11."),
         ("Zephaniah 3:17.", "Zephanías 3:17.", "Sofonías 3:17."),
     ],
     "en es doubtful": [
         ("Philemon verse six.", "Filipenses 6.", "Filipenses 6."),
         ("Look at Hebrews 4:12.", "Miren esto.", "Miren esto."),
+        ("Read Romans 9 through 11.", *["Lean capítulos 9, 10 y 11 de Romanos."] * 2),
         ("Acts 1:8 says it.", "El tiempo 1:8.", "El tiempo 1:8."),
     ],
     "en fr written": [("From Isaiah 53:5.", "D'Isaiah 53, 5.", "D'Ésaïe 53:5.")],
@@ -93,7 +99,8 @@ def test_references_are_shown_as_they_are_printed(
         ("Go to Mark, second chapter, first verse.", "Vayan a Marcos 2:1."),
         ("Today the eighth chapter of Romans.", "Hoy el capítulo ocho de Romanos."),
         ("In Daniel five, a hand.", "En Daniel 5 una mano."),
-        ("Psalms 120 through 134 are songs.", "Los Salmos 120 al 134 son cantos."),
+        ("Read Matthew 5 through 7.", "Lean los capítulos 5 al 7 de Mateo."),
+        ("Read Matthew 5 through 7.", "Lean los capítulos del 5 al 7 de Mateo."),
         ("Romans chapter eight, beginning at verse 28.", "Romanos 8, a partir del versículo 28."),
     ],
 )

@@ -8,6 +8,8 @@ def test_translators_get_references_as_they_are_printed() -> None:
     said = "Read Romans eight twenty-eight again."
     assert given(said, "en") == "Read Romans 8:28 again."
     assert given(said, "de") == said
+    # Small translators make "Romanos 911" of "Romans 9-11".
+    assert given("Read chapters 9-11 of Romans.", "en") == "Read Romans 9 to 11."
     assert given(said, "en", Church(references=False)) == said
 
 
@@ -46,6 +48,7 @@ def test_translators_get_references_as_they_are_printed() -> None:
             "He is the seventh of 9 children, in the second grade.",
         ),
         ("The 2nd Sunday in Room 214.", "The second Sunday in room 214."),
+        ("In the 0th century.", "In the 0th century."),
         ("Good morning, Church.", "Good morning, church."),
         ("Ask misses. Henderson.", "Ask Mrs. Henderson."),
         (

@@ -107,6 +107,7 @@ def test_two_recognitions_as_one() -> None:
         ("he came to See,", "see him.", "he came to See, him."),
         ("holy, holy", "Holy is the Lord.", "holy, holy is the Lord."),
         ("he came", "she went", "he came she went"),
+        ("他来了。", "我们祷告。", "他来了。我们祷告。"),
         ("", "she went", "she went"),
         ("he came", "", "he came"),
     ],
