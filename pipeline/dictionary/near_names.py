@@ -95,7 +95,9 @@ def outline(text: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _consonants(text: str) -> str:
-    return _TWICE.sub(r"\1", _VOWELS.sub("", _audible(text)))
+    # An h between two vowels is heard: Nehemiah is no Naomi.
+    heard = _sounded(text).replace("y", "i").replace("w", "").strip("h")
+    return _TWICE.sub(r"\1", _VOWELS.sub("", heard))
 
 
 @lru_cache(maxsize=4096)

@@ -187,6 +187,7 @@ def as_shipped(said: str, probability: float) -> str:
     [
         # As Whisper base heard them.
         ("The [Nihemaya] turned around.", "The Nehemiah turned around."),
+        ("[Nahamiya] didn't answer him.", "Nehemiah didn't answer him."),
         ("Look at [sambalat] for a minute.", "Look at Sanballat for a minute."),
         ("[Mikkaya] didn't say a word.", "Micaiah didn't say a word."),
         ("Then [obi] [daya] turned around.", "Then Obadiah turned around."),
