@@ -32,7 +32,7 @@ from pipeline.protocol.codec import MAX_BYTES, parse_json
 from pipeline.protocol.commands import Phrase, Text
 from pipeline.review.report import report
 from pipeline.review.store import Review
-from pipeline.server.access import LoginThrottle, is_cross_origin
+from pipeline.server.access import LoginThrottle, is_foreign
 from pipeline.server.addresses import page_address, unbound
 from pipeline.server.pages import refuse, respond, shipped_pages
 from pipeline.server.past_routes import bearer
@@ -167,7 +167,7 @@ class ReviewServer:
         peer = connection.remote_address
         address = str(peer[0]) if peer else ""
         # Before the token is looked at: a page of another site must not even try one.
-        if _is_foreign(request, self._settings):
+        if is_foreign(request.headers, self._settings.address):
             return refuse(HTTPStatus.FORBIDDEN, "Ask this machine by its own name or address.")
         is_right = hmac.compare_digest(token.encode(errors="surrogatepass"), self._token)
         if self._attempts.is_refused(token, address, time.monotonic(), is_right=is_right):
@@ -185,13 +185,13 @@ class ReviewServer:
     def _let_in(self, request: Request) -> bool:
         try:
             # Other programs on this host set cookies as well, and some of them break the format.
-            cookie = SimpleCookie(request.headers.get("Cookie", "")).get(_COOKIE)
+            cookie = SimpleCookie("; ".join(request.headers.get_all("Cookie"))).get(_COOKIE)
         except CookieError:
             return False
         given = cookie.value if cookie else ""
         return hmac.compare_digest(
             given.encode(errors="surrogateescape"), self._pass.encode()
-        ) and (not _is_foreign(request, self._settings))
+        ) and (not is_foreign(request.headers, self._settings.address))
 
     def _report(self) -> Response:
         """Return the session's report; it has inline style and no script."""
@@ -276,8 +276,3 @@ def _id(raw: str | bytes) -> int | None:
         return parse_json(_ABOUT, raw).id
     except ProtocolError:
         return None
-
-
-def _is_foreign(request: Request, settings: schema.Server) -> bool:
-    host, origin = request.headers.get("Host"), request.headers.get("Origin")
-    return is_cross_origin(host, origin, settings.address)

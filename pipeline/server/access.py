@@ -12,6 +12,8 @@ from collections import deque
 from ipaddress import IPv6Address, ip_address, ip_network
 from urllib.parse import SplitResult, urlsplit
 
+from websockets.datastructures import Headers
+
 _LOCAL = (".localhost", ".local", ".lan", ".internal", ".home.arpa")
 """Endings of host names that nobody can register."""
 # Unique local addresses (RFC 4193): those of one building.
@@ -135,6 +137,14 @@ def is_cross_origin(host: str | None, origin: str | None, address: str) -> bool:
         return True
     # `Host` has no scheme: the scheme of the page gives the default port.
     return page is not None and _place(page) != _place(asked, page.scheme)
+
+
+def is_foreign(headers: Headers, address: str) -> bool:
+    """Return `is_cross_origin` of a request's headers. Two of a kind come from no browser."""
+    hosts, origins = headers.get_all("Host"), headers.get_all("Origin")
+    if max(len(hosts), len(origins)) > 1:
+        return True
+    return is_cross_origin("".join(hosts) or None, origins[0] if origins else None, address)
 
 
 def _split(url: str) -> SplitResult | None:

@@ -27,7 +27,7 @@ from pipeline.protocol.messages import (
     PairedMessage,
     VolunteersMessage,
 )
-from pipeline.server.access import LoginThrottle, TrustedNetworks, is_cross_origin
+from pipeline.server.access import LoginThrottle, TrustedNetworks, is_foreign
 from pipeline.server.clients import Client, Clients, DisplayLatency
 from pipeline.server.volunteers import CODE_S, PairingCodes, Volunteers
 
@@ -228,9 +228,7 @@ class Incoming:
 
     def _refuse_foreign(self, headers: Headers) -> None:
         """Raise ProtocolError for another site's page, which may not even try a token."""
-        hosts = headers.get_all("Host")
-        host = hosts[0] if len(hosts) == 1 else None  # two Host headers are an attack
-        if is_cross_origin(host, headers.get("Origin"), self.address):
+        if is_foreign(headers, self.address):
             message = (
                 "Open the operator's page by this machine's address in numbers, "
                 "or set server.address to the name that it has."

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from websockets.datastructures import Headers
 
 from pipeline.server.access import (
     _ADDRESSES,
@@ -12,6 +13,7 @@ from pipeline.server.access import (
     LOCK_S,
     LoginThrottle,
     is_cross_origin,
+    is_foreign,
 )
 
 
@@ -134,6 +136,13 @@ def test_our_own_pages_may(host: str, origin: str | None, address: str) -> None:
 )
 def test_others_may_not(host: str | None, origin: str | None, address: str) -> None:
     assert is_cross_origin(host, origin, address)
+
+
+@pytest.mark.parametrize("twice", ["Host", "Origin"])
+def test_two_headers_of_a_kind_come_from_no_page_of_ours(twice: str) -> None:
+    own = [("Host", "127.0.0.1:8765"), ("Origin", "http://127.0.0.1:8765")]
+    assert not is_foreign(Headers(own), "")
+    assert is_foreign(Headers([*own, *(each for each in own if each[0] == twice)]), "")
 
 
 @given(st.none() | st.text(), st.none() | st.text(), st.sampled_from(["", CHURCH]))
