@@ -112,6 +112,8 @@ class PlainCommand:
 
     type: Literal["command"] = "command"
     name: PlainName
+    step: Annotated[str, Field(max_length=MAX_TEXT)] = ""
+    """What the page shows that `undo` takes back; "": the newest step, whatever it is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

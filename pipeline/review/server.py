@@ -167,7 +167,7 @@ class ReviewServer:
         peer = connection.remote_address
         address = str(peer[0]) if peer else ""
         # Before the token is looked at: a page of another site must not even try one.
-        if is_foreign(request.headers, self._settings.address):
+        if self._is_foreign(request):
             return refuse(HTTPStatus.FORBIDDEN, "Ask this machine by its own name or address.")
         is_right = hmac.compare_digest(token.encode(errors="surrogatepass"), self._token)
         if self._attempts.is_refused(token, address, time.monotonic(), is_right=is_right):
@@ -182,6 +182,10 @@ class ReviewServer:
         cookie = f"{_COOKIE}={self._pass}; Path=/review; HttpOnly; SameSite=Strict"
         return respond(HTTPStatus.OK, b'{"known":true}', "application/json", {"Set-Cookie": cookie})
 
+    def _is_foreign(self, request: Request) -> bool:
+        hosts, origins = (request.headers.get_all(name) for name in ("Host", "Origin"))
+        return is_foreign(hosts, origins, self._settings.address)
+
     def _let_in(self, request: Request) -> bool:
         try:
             # Other programs on this host set cookies as well, and some of them break the format.
@@ -191,7 +195,7 @@ class ReviewServer:
         given = cookie.value if cookie else ""
         return hmac.compare_digest(
             given.encode(errors="surrogateescape"), self._pass.encode()
-        ) and (not is_foreign(request.headers, self._settings.address))
+        ) and (not self._is_foreign(request))
 
     def _report(self) -> Response:
         """Return the session's report; it has inline style and no script."""

@@ -9,10 +9,9 @@ name. Wrong tokens are counted by address and in total, so that guessing is slow
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 from ipaddress import IPv6Address, ip_address, ip_network
 from urllib.parse import SplitResult, urlsplit
-
-from websockets.datastructures import Headers
 
 _LOCAL = (".localhost", ".local", ".lan", ".internal", ".home.arpa")
 """Endings of host names that nobody can register."""
@@ -139,9 +138,8 @@ def is_cross_origin(host: str | None, origin: str | None, address: str) -> bool:
     return page is not None and _place(page) != _place(asked, page.scheme)
 
 
-def is_foreign(headers: Headers, address: str) -> bool:
-    """Return `is_cross_origin` of a request's headers. Two of a kind come from no browser."""
-    hosts, origins = headers.get_all("Host"), headers.get_all("Origin")
+def is_foreign(hosts: Sequence[str], origins: Sequence[str], address: str) -> bool:
+    """Return `is_cross_origin` of all Host and Origin headers. No browser sends two of a kind."""
     if max(len(hosts), len(origins)) > 1:
         return True
     return is_cross_origin("".join(hosts) or None, origins[0] if origins else None, address)

@@ -228,7 +228,7 @@ class Incoming:
 
     def _refuse_foreign(self, headers: Headers) -> None:
         """Raise ProtocolError for another site's page, which may not even try a token."""
-        if is_foreign(headers, self.address):
+        if is_foreign(headers.get_all("Host"), headers.get_all("Origin"), self.address):
             message = (
                 "Open the operator's page by this machine's address in numbers, "
                 "or set server.address to the name that it has."

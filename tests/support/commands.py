@@ -41,4 +41,4 @@ def command(  # noqa: PLR0911 - one return for each kind
                 return HoldTermCommand(say=heard, write=write, instead=text)
             return AddRuleCommand(name=name, heard=heard, write=write)
         case _:
-            return PlainCommand(name=name)  # type: ignore[arg-type]
+            return PlainCommand(name=name, step=text)  # type: ignore[arg-type]

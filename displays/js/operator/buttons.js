@@ -10,7 +10,8 @@ export function listenForButtons(element, operator, command, isSong) {
   element.pause.addEventListener("click", () => command(operator.paused ? "resume" : "pause"));
   element.song.addEventListener("click", () => command(songButton(operator.song, isSong()).command));
   element.blank.addEventListener("click", () => command(operator.blank ? "unblank" : "blank"));
-  element.undo.addEventListener("click", () => command("undo"));
+  // Only what the button names: another operator may have done something since.
+  element.undo.addEventListener("click", () => command("undo", { step: operator.awaits ? "" : operator.undo }));
 }
 
 /**

@@ -249,6 +249,8 @@ class OperatorCommands:
                 add(heard, write)
             case HoldTermCommand(say=say, write=write, instead=instead):
                 self._held_rules.hold_term(say, write, instead)
+            case PlainCommand(name="undo", step=step):
+                self._undo.take_back(step)
             case PlainCommand():
                 self._act_plainly(command.name)
         self._note(command.name, about)
@@ -275,8 +277,6 @@ class OperatorCommands:
                 self._return_to_record()
             case "song-auto" | "song-caption" | "song-hold":
                 self._control_song(name)
-            case "undo":
-                self._undo.take_back()
 
     def _force_language(self, lang: str) -> None:
         if lang not in ("", *self._facts.spoken):

@@ -50,9 +50,15 @@ class Undo:
                 self._steps.remove(step)
                 return
 
-    def take_back(self) -> None:
-        """Take the newest step back. Raises ProtocolError; the step is then forgotten as well."""
+    def take_back(self, wanted: str = "") -> None:
+        """Take the newest step back. Raises ProtocolError; the step is then forgotten as well.
+
+        With `wanted` only the step of this name: another operator may have done something since.
+        """
         if not self._steps:
             raise ProtocolError("nothing-to-undo", "There is nothing to take back.")
+        if wanted not in ("", self.says):
+            message = f"Not taken back: {wanted}. Done since: {self.says}."
+            raise ProtocolError("nothing-to-undo", message)
         # Out first: what cannot be taken back must not stand in the way of the steps below it.
         self._steps.pop().back()

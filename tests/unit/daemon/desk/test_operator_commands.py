@@ -56,6 +56,14 @@ def setting(tmp_path: Path) -> Setting:
     return Setting(tmp_path)
 
 
+def test_what_another_operator_has_done_since_is_not_taken_back(setting: Setting) -> None:
+    assert setting.do("pause", "blank") == "blank"
+    with pytest.raises(ProtocolError, match="Not taken back: pause"):
+        setting.do("undo", text="pause")
+    assert (setting.facts.paused, setting.facts.blank) == (True, True)
+    assert setting.do("undo", text="blank") == "pause"
+
+
 def test_pause_and_blank_are_taken_back_in_order(setting: Setting) -> None:
     facts = setting.facts
     assert setting.do("pause") == "pause"

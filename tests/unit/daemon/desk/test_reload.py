@@ -180,6 +180,7 @@ def test_all_that_is_live_reaches_its_part(tmp_path: Path) -> None:
         hold_s = 3.0
         [translate]
         interpreter = "hidden"
+        address = "plural"
         [log]
         level = "error"
         format = "json"
@@ -211,6 +212,8 @@ def test_all_that_is_live_reaches_its_part(tmp_path: Path) -> None:
             assert in_force.session.new_at == "05:00"
             assert in_force.church.hold_doubtful
             assert in_force.translate.interpreter == "hidden"
+            (quick,) = (each.quick for each in service.app._group.targets)
+            assert quick.settings.translate.address == "plural"
             hub = service.app._context.hub
             assert hub._past.readers == "everyone"
             assert hub._limiter.per_address == 77
