@@ -239,10 +239,14 @@ class AddressWords(_Table):
     """A sentence to one person, politely."""
     familiar: str
     """A sentence to a friend."""
+    prayer: str
+    """A sentence to God."""
     you: Pattern | None = None
     """Words for the person addressed, in a spoken language whose word does not tell which."""
     god: Pattern | None = None
     """God is addressed."""
+    begins: Pattern | None = None
+    """A prayer begins after it."""
     amen: Pattern | None = None
     """The end of a prayer."""
     quoted: Pattern | None = None

@@ -65,7 +65,7 @@ class QuickPass:
         self._glossaries = glossaries
         self._is_needed = is_needed
         self._backoff = Backoff(after=FAULTS_IN_A_ROW, first_s=_REST_S[0], most_s=_REST_S[1])
-        self._addressing = Addressing()
+        self.addressing = Addressing()
         self.commits = Commitments()
         self.reopened: Reopened | None = None
         """Set by the main thread: the newest final on screen that speech has returned to."""
@@ -235,7 +235,7 @@ class QuickPass:
                 request=TranslationRequest(
                     standing=standing,
                     rivals=() if searches else None,
-                    previous=self._addressing.before(transcript, self.settings.translate),
+                    previous=self.addressing.before(transcript, self.settings.translate),
                 ),
                 church=self.settings.church,
                 glossaries=self._glossaries,

@@ -87,7 +87,7 @@ class Translate(Worker):
         self._is_stale = is_stale
         self._makes_way = False  # the current work can wait for drafts
         self.previous = PreviousCaptions()
-        self._addressing = Addressing()
+        self.addressing = Addressing()
         # The engine calls it repeatedly in this thread while it works.
         translator.is_cancelled = self._is_cancelled
         self.work_log = WorkLog()
@@ -181,7 +181,7 @@ class Translate(Worker):
             request.transcript,
             lang=self._lang,
             request=TranslationRequest(
-                previous=self._addressing.before(request.transcript, self.settings.translate)
+                previous=self.addressing.before(request.transcript, self.settings.translate)
             ),
             church=self.settings.church,
             glossaries=self._glossaries,
@@ -228,7 +228,7 @@ class Translate(Worker):
             rivals = (draft.text,) * bool(rivals)
         # With several answers it is not known yet which one will be chosen.
         may_stream = may_stream and (not searches or self._took_s > _SLOW_S)
-        shown = self._addressing.before(draft.transcript, self.settings.translate)
+        shown = self.addressing.before(draft.transcript, self.settings.translate)
         previous = shown or self.previous.before(draft.transcript, self.settings.church)
         try:
             caption = translate(

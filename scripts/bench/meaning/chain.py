@@ -21,6 +21,7 @@ from pipeline.dictionary.matcher import correct
 from pipeline.dictionary.store import Dictionary
 from pipeline.engines.process import factory
 from pipeline.engines.protocols import Scorer
+from pipeline.workers.address import Addressing
 from pipeline.workers.degradation import Degradation
 from pipeline.workers.queues import DRAFT_LIMIT, DraftQueue
 from pipeline.workers.quick import QuickPass
@@ -109,6 +110,7 @@ class Chain:
         if not before or before != self._last:
             # The previous sentence of the list is by another speaker.
             self._translate.previous.forget()
+            self._translate.addressing, self._quick.addressing = Addressing(), Addressing()
             if before:
                 self._caption(Recognition(before))
         self._last = heard.text

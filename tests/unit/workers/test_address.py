@@ -19,13 +19,13 @@ from tests.support.coordinator import transcript
 Address = Literal["", "plural", "formal", "familiar"]
 
 
-def addressed(*texts: str, address: Address = "plural", target: str = "es") -> list[bool]:
-    """Return of each utterance whether it is said to the congregation."""
-    one, settings = Addressing(), Translate(address=address, target=target)
-    return [
-        one.before(transcript(text, id=place), settings) is not None
-        for place, text in enumerate(texts, 1)
-    ]
+def addressed(*texts: str, address: Address = "plural", target: str = "es") -> list[str]:
+    """Return of each utterance whom it addresses: "hall", "God", or "" where that is not told."""
+    one, settings, found = Addressing(), Translate(address=address, target=target), []
+    for place, text in enumerate(texts, 1):
+        pair = one.before(transcript(text, id=place), settings)
+        found.append("" if pair is None else "God" if "pray" in pair.source else "hall")
+    return found
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def addressed(*texts: str, address: Address = "plural", target: str = "es") -> l
     ],
 )
 def test_the_hall_is_meant(text: str) -> None:
-    assert addressed(text) == [True]
+    assert addressed(text) == ["hall"]
 
 
 @pytest.mark.parametrize(
@@ -63,20 +63,35 @@ def test_the_hall_is_meant(text: str) -> None:
     ],
 )
 def test_nobody_or_somebody_else_is_meant(text: str) -> None:
-    assert addressed(text) == [False]
+    assert addressed(text) == [""]
 
 
-def test_a_prayer_lasts_until_amen_or_until_god_is_no_longer_named() -> None:
-    you = "You have been good to us."
-    assert addressed("Lord, we come to you.", you, you, you) == [False, False, False, True]
-    assert addressed("Lord, hear us.", "We need your help, amen.", you) == [False, False, True]
-    # Partials of one utterance count once, whatever the recognizer takes back.
+YOU = "You have been good to us."
+
+
+def test_after_a_name_of_god_two_utterances_are_a_prayer() -> None:
+    assert addressed("Lord, we come to you.", YOU, "Help us.", YOU) == ["", "God", "God", "hall"]
+    assert addressed("Lord, hear us.", "We need your help, amen.", YOU) == ["", "God", "hall"]
+    # Also where the congregation's address is not set; somebody else's cry is no prayer.
+    assert addressed("Lord, hear us.", YOU, address="") == ["", "God"]
+    assert addressed("Peter said, Lord, save me.", YOU) == ["", "hall"]
+
+
+def test_after_let_us_pray_it_is_one_until_amen() -> None:
+    assert addressed("Let's pray.", *[YOU] * 9, "Amen.", YOU) == ["", *["God"] * 10, "hall"]
+    # Somebody forgot the amen, or it was not heard.
+    assert addressed("Let's bow our heads.", *[YOU] * 13)[-2:] == ["hall", "hall"]
+
+
+def test_partials_of_one_utterance_count_once_whatever_the_recognizer_takes_back() -> None:
     one, settings = Addressing(), Translate(address="plural")
     assert one.before(transcript("Lord, we come", id=1), settings) is None
     assert one.before(transcript("Lord", id=1), settings) is None
     for number in (2, 3):
         for _ in range(3):
-            assert one.before(transcript("You are good", id=number), settings) is None
+            pair = one.before(transcript("You are good", id=number), settings)
+            assert pair
+            assert "pray" in pair.source
 
 
 def test_each_address_has_its_sentence_and_other_languages_have_none() -> None:
@@ -91,12 +106,12 @@ def test_each_address_has_its_sentence_and_other_languages_have_none() -> None:
         assert {pair.target for pair in pairs if pair} == {
             table.plural, table.formal, table.familiar
         }  # fmt: skip
-    assert addressed("You are late.", address="") == [False]
-    assert addressed("You are late.", target="de") == [False]
+    assert addressed("You are late.", address="") == [""]
+    assert addressed("You are late.", target="de") == [""]
     assert Addressing().before(replace(said, lang="es"), Translate(address="plural")) is None
 
 
-def caption(text: str, address: Address) -> str:
+def captions(*texts: str, address: Address = "") -> list[str]:
     settings = Settings(translate=Translate(target="fr", address=address))
     quick = QuickPass(
         settings=settings,
@@ -108,12 +123,16 @@ def caption(text: str, address: Address) -> str:
         shed=False,
     )
     quick.load()
-    quick.take(transcript(text))
-    return str(getattr(made[-1], "text", ""))
+    for place, text in enumerate(texts, 1):
+        quick.take(transcript(text, id=place))
+    return [str(getattr(each, "text", "")) for each in made]
 
 
 def test_the_draft_translator_keeps_to_the_address() -> None:
     text = "God loves you just as you are."
-    assert " vous " in caption(text, "plural")
-    assert " t'" in caption(text, "familiar")
-    assert " te " not in caption("Thank you, Lord, for your mercy.", "plural")
+    (plural,), (familiar,) = captions(text, address="plural"), captions(text, address="familiar")
+    assert " vous " in plural
+    assert " t'" in familiar
+    # Alone it is "vous savez".
+    hurting = "You know who's hurting this morning."
+    assert captions("Father, hear us.", hurting)[1].startswith("Tu sais")
