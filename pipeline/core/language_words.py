@@ -148,6 +148,8 @@ class ReferenceWords(_Table):
 
     chapter: Words
     verse: Words
+    like_verse: Words = frozenset()
+    """What recognizers hear instead of "verse" before the last number of a sentence: "for"."""
     until: Words
     between: str = "-"
     """What translators get between the first and last chapter of a range: " to "."""

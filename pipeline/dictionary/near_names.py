@@ -61,7 +61,7 @@ _UNSURE = 0.5
 GARBLED = 0.3
 """Below this probability a word that does not exist is a name that the recognizer does not know."""
 _MOST_GARBLED = 2
-_ALIKE_GARBLED, _AWAY = 0.55, 0.1
+_ALIKE_GARBLED, _AWAY = 0.5, 0.1
 """Smallest share of letters in the same order, and what each other sound takes from it."""
 _OUTLINE = 4
 """Shortest outline of a garbled name."""

@@ -14,6 +14,8 @@ from pipeline.text.words import plain
 _STOP = re.compile(r"\s*[.,;:!?…)\]\"”’»—–]")
 TIME = re.compile(r"\s*[ap]\.?\s?m\b", re.IGNORECASE)
 DASH = re.compile(r"\s*[-–—‐‑]\s*")
+_END = re.compile(r"\s*[.;!?]")
+_HALT = re.compile(r"[.,]?\s+")
 LIGHT = re.compile(r"\s+|\s*,\s*")  # what separates book, chapter and verse in speech
 
 
@@ -155,9 +157,15 @@ class TokenReader:
 
     def _verse(self, at: int) -> Number | None:
         """Return a verse that has the word: "verse 16", ", and the twenty-eighth verse"."""
+        words = self._words
+        if self._word(at) in words.like_verse and _HALT.fullmatch(self._tokens.gap(at - 1)):
+            number = self._number(at + 1)
+            is_end = number and (
+                number.end == len(self._tokens) or _END.match(self._tokens.gap(number.end - 1))
+            )
+            return number if is_end else None
         if at >= len(self._tokens) or not self._is_light(at - 1):
             return None
-        words = self._words
         begins = at
         while begins < at + 3 and self._word(begins) in words.begins:
             begins += 1

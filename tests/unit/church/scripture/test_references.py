@@ -123,6 +123,7 @@ def test_what_is_said_and_recognized_is_read(name: str) -> None:
 
 
 FRAMES = {
+    "recognizers write for instead of verse": "{}",
     "forms of preachers and recognizers": "{}",
     "a reading may end in a later chapter": "{}.",
     "verses and chapters stand in any order before the book": "Read {} today.",
@@ -132,6 +133,12 @@ FRAMES = {
     "several places of one book, and written abbreviations": "{}",
 }
 FORMS = {
+    "recognizers write for instead of verse": [
+        ("en", "Look at Ephesians 3, for 6.", "Ephesians 3:6"),
+        ("en", "Turn to 1 Thessalonians 2. for seven.", "1 Thessalonians 2:7"),
+        ("en", "We read Romans 8 for 10, maybe 12 weeks.", "Romans 8"),
+        ("en", "We read Romans 8 for 10 weeks.", "Romans 8"),
+    ],
     "several places of one book, and written abbreviations": [
         ("en", "Psalms 1 and 2 are the door.", "Psalm 1; Psalm 2"),
         (
