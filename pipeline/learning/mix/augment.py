@@ -111,7 +111,9 @@ def rule_sounds(rules: Iterable[Rule], confused: Sequence[Confusion]) -> dict[st
     for each in sorted(confused, key=lambda each: -each.count):
         made.setdefault(key(each.said), []).append(each.heard)
     for rule in rules:
-        made.setdefault(key(rule.write), []).extend(rule.hear)
+        # The rule of a name hears the name itself.
+        if heard := [each for each in rule.hear if key(each) != key(rule.write)]:
+            made.setdefault(key(rule.write), []).extend(heard)
     return made
 
 

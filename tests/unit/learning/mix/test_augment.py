@@ -85,6 +85,10 @@ def test_the_dictionarys_misheard_forms_are_sounds_too() -> None:
     }
 
 
+def test_a_name_that_is_heard_as_itself_is_no_mishearing() -> None:
+    assert rule_sounds([Rule("ezra", ("Ezra",), "Ezra")], []) == {}
+
+
 def test_noise_is_words_that_are_spelt_nearly_alike() -> None:
     near = near_words(["we will wait for him", "a white wall", "he went with wit"])
     assert "went" not in near["wait"]
