@@ -58,7 +58,11 @@ REFERENCES = {
     "en es doubtful": [
         ("Philemon verse six.", "Filipenses 6.", "Filipenses 6."),
         ("Look at Hebrews 4:12.", "Miren esto.", "Miren esto."),
-        ("Read Romans 9 through 11.", *["Lean capítulos 9, 10 y 11 de Romanos."] * 2),
+        (
+            "Read Romans 9 through 11.",
+            "Lean capítulos 9, 10 y 11 de Romanos.",
+            "Lean capítulos 9, 10 y 11 de Romanos.",
+        ),
         ("Acts 1:8 says it.", "El tiempo 1:8.", "El tiempo 1:8."),
     ],
     "en fr written": [("From Isaiah 53:5.", "D'Isaiah 53, 5.", "D'Ésaïe 53:5.")],
